@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Booting one kernel in QEMU, under a watchdog, keeping all it says.
+
+Not kunit.py's own boot: that cannot leave out a KVM that opens but does not
+run the guest, and it notices neither silence nor a hang.
+"""
+
+import contextlib
+import functools
+import importlib
+import os
+import select
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner import proc
+from runner.errors import Trouble
+from runner.variants import KERNEL_ARGS, Arch, Variant
+
+PROBE_SECONDS = 10.0
+ENDED, SILENT, OVERTIME = "ended", "silent", "overtime"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What QEMU is to emulate, as the kernel tree's own qemu_configs say."""
+
+    kernel: str             # path below the build folder
+    args: str               # kernel command line
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a boot may take, and how long it may say nothing; in seconds."""
+
+    total: float
+    silence: float
+
+    @staticmethod
+    def of(accel: str, patience: float = 1.0) -> "Limits":
+        """Limits for that accelerator; patience scales them for a slow host."""
+        scale = patience * (1.0 if accel == "kvm" else 4.0)
+        return Limits(300.0 * scale, 30.0 * scale)
+
+
+@dataclass(frozen=True)
+class Boot:
+    """How a boot ended: ended by itself, or silent or overtime and killed."""
+
+    end: str
+    status: int | None
+    seconds: float
+
+
+def machine(tree: Path, arch: Arch) -> Machine:
+    """Read the tree's qemu_configs for that architecture."""
+    # These modules import relatively from above their own package, so they
+    # need a package above that is only a path.
+    name = f"kunit_of_{abs(hash(tree))}"
+    package = types.ModuleType(name)
+    package.__path__ = [str(tree / "tools" / "testing" / "kunit")]
+    sys.modules[name] = package
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        params = importlib.import_module(f"{name}.qemu_configs.{arch.name}").QEMU_ARCH
+    except (ImportError, AttributeError) as error:
+        raise Trouble(f"{tree} has no usable tools/testing/kunit/qemu_configs/{arch.name}.py "
+                      f"({error}): use Linux 7.3 or later") from error
+    finally:
+        sys.dont_write_bytecode = before
+    return Machine(params.kernel_path, params.kernel_command_line,
+                   tuple(params.extra_qemu_params))
+
+
+def kernel_args(what: Machine, variant: Variant, seed: int, glob: str,
+                extra: Sequence[str] = ()) -> str:
+    """The kernel command line of one boot."""
+    args = [*what.args.split(), *KERNEL_ARGS, *variant.args, f"ptebatch.seed={seed}"]
+    if glob:
+        args.append(f"kunit.filter_glob={glob}")
+    return " ".join([*args, *extra])
+
+
+def qemu_command(what: Machine, arch: Arch, variant: Variant, accel: str, image: Path,
+                 args: str) -> list[str]:
+    """The QEMU command line of one boot."""
+    options = list(what.options)
+    if "max" in options:
+        # Emulating pointer authentication as the architecture defines it
+        # costs half the time of a boot; and KVM wants the host's CPU.
+        options[options.index("max")] = "max,pauth-impdef=on" if accel == "tcg" else "host"
+    return [f"qemu-system-{arch.machine}", "-nodefaults", "-m", str(variant.memory),
+            "-smp", str(variant.smp), "-kernel", str(image), "-append", args, "-no-reboot",
+            "-nographic", "-accel", accel, "-serial", "stdio", *options]
+
+
+def run(command: Sequence[str], console: Path, limits: Limits,
+        tick: Callable[[], None] = lambda: None) -> Boot:
+    """Run QEMU until it ends or the watchdog ends it; its output goes to console.
+
+    Nothing of it is left running, whichever way this function is left.
+    """
+    start = heard = time.monotonic()
+    with open(console, "wb", buffering=0) as out, \
+            proc.group(command, stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        source = child.stdout.fileno()
+        while True:
+            ready, _, _ = select.select([source], [], [], 0.2)
+            now = time.monotonic()
+            if ready:
+                data = os.read(source, 65536)
+                if not data:
+                    break
+                out.write(data)
+                heard = now
+            tick()
+            # A grandchild may hold the pipe open after QEMU itself is gone.
+            if not ready and child.poll() is not None:
+                break
+            if now - heard > limits.silence:
+                return Boot(SILENT, None, now - start)
+            if now - start > limits.total:
+                return Boot(OVERTIME, None, now - start)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(proc.GRACE)
+        return Boot(ENDED, child.returncode, time.monotonic() - start)
+
+
+@functools.cache
+def accelerator(arch: Arch, tree: Path, image: Path) -> tuple[str, str]:
+    """Choose kvm or tcg, and say why; asks a real boot, once a run.
+
+    A KVM that opens may still not run a stock kernel: on some nested hosts
+    the guest hangs at its first instruction.
+    """
+    if not arch.native:
+        return "tcg", "emulated (TCG)"
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg", "emulated (TCG): no usable /dev/kvm"
+    what = machine(tree, arch)
+    command = qemu_command(what, arch, Variant("probe", "", smp=1), "kvm", image,
+                           f"{what.args} panic=-1 kunit.enable=0")
+    if kvm_boots(command):
+        return "kvm", "KVM"
+    return "tcg", (f"emulated (TCG): /dev/kvm opens, but a guest said nothing "
+                   f"in {PROBE_SECONDS:.0f} s")
+
+
+def kvm_boots(command: Sequence[str], patience: float = PROBE_SECONDS) -> bool:
+    """Does that QEMU command bring a kernel to its first line in time?"""
+    deadline = time.monotonic() + patience
+    seen = b""
+    with proc.group(command, stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        while time.monotonic() < deadline:
+            if select.select([child.stdout], [], [], 0.2)[0]:
+                data = os.read(child.stdout.fileno(), 65536)
+                if not data:
+                    return False
+                seen += data
+                if b"Linux version" in seen:
+                    return True
+    return False

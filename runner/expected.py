@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which cases must run, and which skips are expected.
+
+A missing result must never look green, so the cases that exist are counted in
+the sources, not in what a boot says about itself.
+"""
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.errors import Trouble
+from runner.paths import REPO
+
+# suite name -> case names, both in the order KUnit runs them
+Cases = dict[str, list[str]]
+
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+ARRAY = re.compile(r"struct\s+kunit_case\s+(\w+)\s*\[\s*\]\s*=\s*\{(.*?)\n\}\s*;", re.S)
+CASE = re.compile(r"\bKUNIT_CASE\w*\(\s*(\w+)")
+SUITE = re.compile(r"struct\s+kunit_suite\s+\w+\s*=\s*\{(.*?)\n\}\s*;", re.S)
+NAME = re.compile(r"\.name\s*=\s*\"([^\"]+)\"")
+TEST_CASES = re.compile(r"\.test_cases\s*=\s*(\w+)")
+
+
+def scan_text(text: str) -> Cases:
+    """Find the suites and cases in one C file."""
+    text = COMMENT.sub(" ", text)
+    arrays = {array: CASE.findall(body) for array, body in ARRAY.findall(text)}
+    suites: Cases = {}
+    for body in SUITE.findall(text):
+        name, cases = NAME.search(body), TEST_CASES.search(body)
+        if name and cases:
+            suites[name.group(1)] = arrays.get(cases.group(1), [])
+    return suites
+
+
+def scan(folder: Path = REPO / "kunit") -> Cases:
+    """Find the suites and cases in folder's *_kunit.c; raises Trouble if there are none."""
+    suites: Cases = {}
+    for path in sorted(folder.glob("*_kunit.c")):
+        suites |= scan_text(path.read_text(errors="replace"))
+    if not any(suites.values()):
+        raise Trouble(f"no KUnit case in {folder}: this checkout is not complete")
+    return suites
+
+
+def select(cases: Mapping[str, list[str]], glob: str) -> Cases:
+    """Leave what kunit.filter_glob=glob leaves; raises Trouble if that is nothing."""
+    if not glob:
+        return dict(cases)
+    suite_glob, _, case_glob = glob.partition(".")
+    chosen = {suite: [case for case in names if fnmatch.fnmatchcase(case, case_glob or "*")]
+              for suite, names in cases.items() if fnmatch.fnmatchcase(suite, suite_glob)}
+    chosen = {suite: names for suite, names in chosen.items() if names}
+    if not chosen:
+        raise Trouble(f"no case matches {glob!r} (SUITE or SUITE.CASE, * and ? are wild): "
+                      f"the suites are {', '.join(cases)}")
+    return chosen
+
+
+@dataclass(frozen=True)
+class Skip:
+    """One line of configs/skips: where a skip is expected, and for what reason."""
+
+    variant: str
+    arch: str
+    case: str
+    row: str
+    reason: str
+
+    def covers(self, variant: str, arch: str, case: str, row: str, reason: str) -> bool:
+        """Is that skip this expected one? case is 'suite.case', row "" for none."""
+        return (fnmatch.fnmatchcase(variant, self.variant)
+                and fnmatch.fnmatchcase(arch, self.arch)
+                and fnmatch.fnmatchcase(case, self.case)
+                and (self.row == "*" or fnmatch.fnmatchcase(_plain(row), _plain(self.row)))
+                and re.search(self.reason, reason) is not None)
+
+
+def _plain(text: str) -> str:
+    # Rows are pictures, and brackets in them mean folios, not sets.
+    return text.replace("[", "\1").replace("]", "\2")
+
+
+def parse_skips(lines: Iterable[str]) -> list[Skip]:
+    """Parse 'VARIANT ARCH SUITE.CASE[:ROW] # REASON' lines.
+
+    The first three are globs (but [ and ] stand for themselves in ROW), REASON
+    is a regular expression found in the skip's own reason. Lines that start
+    with # are comments. Raises Trouble for a line that is neither.
+    """
+    skips = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        match = re.match(r"\s*(\S+)\s+(\S+)\s+([^\s:]+)(?::(.*?))?\s+# ?(.+)$", line)
+        if not match:
+            raise Trouble(f"configs/skips line {number} is not "
+                          "'VARIANT ARCH SUITE.CASE[:ROW] # REASON': correct it")
+        variant, arch, case, row, reason = match.groups()
+        skips.append(Skip(variant, arch, case, row or "*", reason.strip()))
+    return skips

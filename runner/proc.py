@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Child processes that never outlive us, and signals that stop us cleanly."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+from runner.errors import Stopped, Trouble
+
+PR_SET_PDEATHSIG = 1
+GRACE = 2.0  # seconds between asking a group to end and killing it
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def stop_on_signals() -> None:
+    """Turn SIGINT, SIGTERM and SIGHUP into Stopped, raised where we are."""
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        # One is enough: a second must not interrupt the cleaning up.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        raise Stopped
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+
+
+def _child_setup() -> None:
+    # Ignored signals are inherited; and should we be killed outright, so is it.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def group_alive(group: int) -> bool:
+    """Say whether any process of that process group still runs."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def kill_group(child: "subprocess.Popen[bytes]", grace: float = GRACE) -> None:
+    """End the child's process group, first kindly, and reap the child."""
+    for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, grace)):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, number)
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            if child.poll() is not None and not group_alive(child.pid):
+                return
+            time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def group(argv: Sequence[str | Path], *, cwd: Path | None = None,
+          env: Mapping[str, str] | None = None, stdin: int | IO[bytes] = subprocess.DEVNULL,
+          stdout: int | IO[bytes] | None = None, stderr: int | IO[bytes] | None = subprocess.STDOUT,
+          keep_fds: Sequence[int] = ()) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start argv in a process group of its own; the group is gone on leaving.
+
+    The caller owns the streams. Raises Trouble if the program is not there.
+    """
+    try:
+        child = subprocess.Popen([str(arg) for arg in argv], cwd=cwd, env=env, stdin=stdin,
+                                 stdout=stdout, stderr=stderr, start_new_session=True,
+                                 preexec_fn=_child_setup, pass_fds=tuple(keep_fds))
+    except FileNotFoundError as error:
+        raise Trouble(f"{argv[0]} is not installed: apt-get install it, or run as root "
+                      "and it is installed for you") from error
+    try:
+        yield child
+    finally:
+        kill_group(child)
+        for stream in (child.stdin, child.stdout, child.stderr):
+            if stream:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+def run_logged(argv: Sequence[str | Path], log: Path, *, cwd: Path | None = None,
+               env: Mapping[str, str] | None = None, keep_fds: Sequence[int] = (),
+               tick: Callable[[], None] | None = None) -> int:
+    """Run argv with all its output appended to log; returns its exit status.
+
+    tick() is called about five times a second meanwhile.
+    """
+    with open(log, "ab") as out:
+        with group(argv, cwd=cwd, env=env, stdout=out, keep_fds=keep_fds) as child:
+            while child.poll() is None:
+                if tick:
+                    tick()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(0.2)
+            return child.returncode
+
+
+def capture(argv: Sequence[str | Path], *, cwd: Path | None = None,
+            env: Mapping[str, str] | None = None, data: bytes | None = None,
+            ) -> "subprocess.CompletedProcess[str]":
+    """Run something short and return its status and text; never raises on failure."""
+    try:
+        done = subprocess.run([str(arg) for arg in argv], cwd=cwd, env=env, input=data,
+                              stdin=subprocess.DEVNULL if data is None else None,
+                              capture_output=True, check=False, preexec_fn=_child_setup)
+    except FileNotFoundError as error:
+        raise Trouble(f"{argv[0]} is not installed: apt-get install it, or run as root "
+                      "and it is installed for you") from error
+    return subprocess.CompletedProcess(done.args, done.returncode,
+                                       done.stdout.decode(errors="backslashreplace"),
+                                       done.stderr.decode(errors="backslashreplace"))
