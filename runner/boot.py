@@ -6,7 +6,6 @@ run the guest, and it notices neither silence nor a hang.
 """
 
 import contextlib
-import functools
 import importlib
 import os
 import select
@@ -133,13 +132,21 @@ def run(command: Sequence[str], console: Path, limits: Limits,
         return Boot(ENDED, child.returncode, time.monotonic() - start)
 
 
-@functools.cache
+_chosen: dict[str, tuple[str, str]] = {}
+
+
 def accelerator(arch: Arch, tree: Path, image: Path) -> tuple[str, str]:
     """Choose kvm or tcg, and say why; asks a real boot, once a run.
 
     A KVM that opens may still not run a stock kernel: on some nested hosts
     the guest hangs at its first instruction.
     """
+    if arch.name not in _chosen:
+        _chosen[arch.name] = _choose(arch, tree, image)
+    return _chosen[arch.name]
+
+
+def _choose(arch: Arch, tree: Path, image: Path) -> tuple[str, str]:
     if not arch.native:
         return "tcg", "emulated (TCG)"
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command line."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from runner import check, proc, session, unit
+from runner.errors import Stopped, Trouble
+from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands and their options."""
+    top = argparse.ArgumentParser(
+        prog="ptebatch", description="Tests for batching of PTE-mapped large folios: "
+        "gets a kernel, puts the suite into it, builds, boots and judges it.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, what: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=what, description=what)
+        return sub
+
+    for name, what in (("run", "build and boot one kernel (arm64 plain by default)"),
+                       ("test", "unit tests, then the kernels that must pass"),
+                       ("test-all", "the same with every variant, on every architecture")):
+        sub = command(name, what)
+        _tree_options(sub)
+        if name == "run":
+            sub.add_argument("--arch", default="arm64", help=", ".join(ARCHES))
+            sub.add_argument("--variant", default="plain", help=", ".join(VARIANTS))
+        sub.add_argument("--filter", default="", metavar="GLOB",
+                         help="only these cases: SUITE or SUITE.CASE, * and ? are wild")
+        sub.add_argument("--boots", type=_positive, default=1, metavar="N",
+                         help="boot each kernel N times and judge each boot")
+        sub.add_argument("--seed", type=int, help="seed for random choices (default: random)")
+        sub.add_argument("--out", type=Path, metavar="DIR", help="where results go")
+        sub.add_argument("--patience", type=float, default=1.0, metavar="FACTOR",
+                         help="stretch the watchdog's limits, for a slow machine")
+    _tree_options(command("kernel", "prepare a kernel tree and print the stock command for it"))
+    sub = command("check", "checkpatch, sparse, W=1 and kernel-doc on kunit/ and lib/")
+    _tree_options(sub)
+    sub = command("judge", "judge kept results again")
+    sub.add_argument("folder", type=Path, metavar="DIR")
+    command("unit", "the runner's own unit tests")
+    return top
+
+
+def _tree_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--kdir", metavar="DIR", help="your own kernel tree (never written to)")
+    sub.add_argument("--patch", type=Path, action="append", default=[], metavar="FILE",
+                     help="apply this patch, or the *.patch files of this folder, first")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def dispatch(args: argparse.Namespace) -> int:
+    """Run one command; returns the exit status."""
+    if args.command == "unit":
+        return unit.main()
+    if args.command == "judge":
+        return session.judge_again(args.folder)
+    if args.command == "check":
+        return check.main(args.kdir, args.patch)
+    if args.command == "kernel":
+        return session.kernel(args.kdir, args.patch)
+    options = session.Options(kdir=args.kdir, patches=args.patch, glob=args.filter,
+                              boots=args.boots, seed=args.seed, out=args.out,
+                              patience=args.patience)
+    if args.command == "run":
+        return session.run(options, [(args.arch, args.variant)], units=False)
+    return session.run(options, list(TEST if args.command == "test" else TEST_ALL), units=True)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Parse, run, and turn the two expected exceptions into one line each."""
+    args = parser().parse_args(argv)
+    proc.stop_on_signals()
+    try:
+        return dispatch(args)
+    except Trouble as trouble:
+        sys.stdout.flush()
+        print(f"ptebatch: {trouble}", file=sys.stderr)
+        return 2
+    except Stopped:
+        sys.stdout.flush()
+        print("ptebatch: stopped; nothing half-made was kept", file=sys.stderr)
+        return 130

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Judging one boot from what was kept of it, and nothing else.
+
+Everything here works on files in a result folder, so an old result can be
+judged again, by a newer judge too.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from runner import boot, build, console, expected, ktap
+from runner.console import Line
+from runner.errors import Trouble
+from runner.expected import Cases, Skip
+from runner.ktap import FAIL, PASS, SKIP, Test
+from runner.packages import read_lines
+
+# Verdicts, the gravest first: a boot is called by the first that applies.
+BUILD_FAILED = "build failed"
+BOOT_FAILED = "boot failed"
+PANIC = "panic"
+HANG = "hang"
+EARLY = "reboot too early"
+MISSING = "case missing"
+EXTRA = "extra case"
+SPLAT = "splat"
+FAILED = "failed case"
+UNEXPECTED_SKIP = "unexpected skip"
+PASSED = "pass"
+KINDS = (BUILD_FAILED, BOOT_FAILED, PANIC, HANG, EARLY, SPLAT, FAILED, MISSING, EXTRA,
+         UNEXPECTED_SKIP)
+
+
+@dataclass
+class Problem:
+    """One thing that is wrong: kind is a verdict, where 'suite.case: row'.
+
+    count is how many results it stands for that are not among the leaves.
+    """
+
+    kind: str
+    where: str
+    text: str
+    lines: list[str] = field(default_factory=list)
+    count: int = 1
+
+
+@dataclass
+class Leaf:
+    """A case without rows, or a row: what KUnit said (status), what we say (judged)."""
+
+    suite: str
+    case: str
+    row: str
+    status: str
+    judged: str
+    reason: str
+    seconds: float | None
+    lines: list[str]
+
+    @property
+    def name(self) -> str:
+        """suite.case, or suite.case: row."""
+        return f"{self.suite}.{self.case}" + (f": {self.row}" if self.row else "")
+
+
+@dataclass
+class Judgement:
+    """What came out of one boot. facts is run.json, as it was recorded."""
+
+    facts: dict[str, Any]
+    verdict: str = PASSED
+    problems: list[Problem] = field(default_factory=list)
+    leaves: list[Leaf] = field(default_factory=list)
+    suites: dict[str, float | None] = field(default_factory=dict)  # and their seconds
+
+    def counts(self) -> tuple[int, int, int]:
+        """How many passed, failed, were skipped; a problem of no leaf's is a failure."""
+        judged = [leaf.judged for leaf in self.leaves]
+        loose = sum(problem.count for problem in self.problems)
+        return judged.count(PASS), judged.count(FAIL) + loose, judged.count(SKIP)
+
+
+def judge(folder: Path) -> Judgement:
+    """Judge the boot kept in folder; raises Trouble if folder holds none."""
+    try:
+        facts = json.loads((folder / "run.json").read_text())
+        cases: Cases = json.loads((folder / "expected.json").read_text())
+    except (OSError, ValueError) as error:
+        raise Trouble(f"{folder} holds no result that can be judged ({error}): "
+                      "name a folder with a run.json in it") from error
+    result = Judgement(facts)
+    if not facts["build_ok"]:
+        _build_failed(result, folder)
+    else:
+        skips = expected.parse_skips(read_lines(folder / "skips"))
+        _Judge(result, cases, skips, folder).judge()
+    present = {problem.kind for problem in result.problems}
+    result.verdict = next((kind for kind in KINDS if kind in present), PASSED)
+    return result
+
+
+def _build_failed(result: Judgement, folder: Path) -> None:
+    errors = list(build.first_errors(folder / "build.log"))
+    result.problems.append(Problem(BUILD_FAILED, "", errors[0] if errors else "no message",
+                                   errors))
+
+
+class _Judge:
+    """The steps of judging one boot; each adds to result."""
+
+    def __init__(self, result: Judgement, cases: Cases, skips: Sequence[Skip],
+                 folder: Path) -> None:
+        self.result = result
+        self.cases = cases
+        self.skips = skips
+        log = folder / "console.log"
+        raw = log.read_bytes().decode(errors="backslashreplace") if log.exists() else ""
+        self.lines = console.parse(raw)
+        self.root = ktap.parse(self.lines)
+        self.began = any(ktap.VERSION.match(line.text) for line in self.lines)
+        self.owner: dict[int, tuple[str, Leaf | None]] = {}
+
+    def add(self, kind: str, where: str, text: str, lines: Sequence[str] = (),
+            count: int = 1) -> None:
+        """Record a problem."""
+        self.result.problems.append(Problem(kind, where, text, list(lines), count))
+
+    def judge(self) -> None:
+        """Judge the whole boot."""
+        self.name_unfinished()
+        self.take_leaves()
+        self.judge_end()
+        self.judge_splats()
+        self.judge_missing()
+
+    def name_unfinished(self) -> None:
+        """Name a case that has printed something but no result.
+
+        KUnit says a case's name only with its result, but runs cases in the
+        order of the sources.
+        """
+        for suite in self.root.tests:
+            known = self.cases.get(suite.name, [])
+            for index, case in enumerate(suite.tests):
+                if not case.name:
+                    case.name = known[index] if index < len(known) else "after its last case"
+                for number, row in enumerate(case.tests, 1):
+                    row.name = row.name or f"row {number}"
+
+    def take_leaves(self) -> None:
+        """Turn every case and row that has a result into a leaf."""
+        for suite in self.root.tests:
+            self.result.suites[suite.name] = suite.seconds
+            self.own(suite, suite.name, None)
+            for case in suite.tests:
+                where = f"{suite.name}.{case.name}"
+                if case.status is None or case.tests:
+                    self.own(case, where, None)
+                for row in case.tests:
+                    if row.status is None:
+                        self.own(row, f"{where}: {row.name}", None)
+                    else:
+                        self.leaf(suite, case, row)
+                if case.status is not None and not case.tests:
+                    self.leaf(suite, case, None)
+                self.complain(case, where)
+            self.complain(suite, suite.name)
+            self.judge_parent(suite)
+
+    def own(self, test: Test, where: str, leaf: Leaf | None) -> None:
+        """Note who was running when those lines were printed."""
+        for line in test.lines:
+            self.owner[line.index] = (where, leaf)
+
+    def leaf(self, suite: Test, case: Test, row: Test | None) -> None:
+        """Record one result and judge it by itself."""
+        test = row or case
+        lines = [line.text for line in test.lines
+                 if line.text.strip() and not ktap.TOTALS.match(line.text)]
+        leaf = Leaf(suite.name, case.name, row.name if row else "", test.status or FAIL,
+                    test.status or FAIL, test.reason, test.seconds, lines)
+        self.result.leaves.append(leaf)
+        self.own(test, leaf.name, leaf)
+        if leaf.status == FAIL:
+            self.add(FAILED, leaf.name, "not ok", lines, count=0)
+        elif leaf.status == SKIP and not self.skip_expected(leaf):
+            leaf.judged = FAIL
+            self.add(UNEXPECTED_SKIP, leaf.name, leaf.reason or "no reason given", count=0)
+
+    def skip_expected(self, leaf: Leaf) -> bool:
+        """Is that skip on the list?"""
+        facts = self.result.facts
+        return any(skip.covers(facts["variant"], facts["arch"], f"{leaf.suite}.{leaf.case}",
+                               leaf.row, leaf.reason) for skip in self.skips)
+
+    def judge_parent(self, suite: Test) -> None:
+        """A suite or case may fail although everything below it is fine."""
+        for case in suite.tests:
+            if case.status == FAIL and case.tests and \
+                    all(row.status != FAIL for row in case.tests):
+                self.add(FAILED, f"{suite.name}.{case.name}", "not ok, though no row failed",
+                         [line.text for line in case.lines])
+        if suite.status == FAIL and all(case.status != FAIL for case in suite.tests):
+            self.add(FAILED, suite.name, "not ok, though no case failed",
+                     [line.text for line in suite.lines])
+
+    def complain(self, test: Test, where: str) -> None:
+        """Results that contradict their own plan or numbering."""
+        for complaint in test.complaints:
+            self.add(MISSING, where, complaint)
+
+    def judge_end(self) -> None:
+        """Did the boot begin, and end, as it should?"""
+        end = self.result.facts["boot"]["end"]
+        status = self.result.facts["boot"]["status"]
+        limit = self.result.facts["boot"].get("limit")
+        tail = list(console.tail(self.lines))
+        panic = console.panic(self.lines)
+        if panic and self.began:
+            self.add(PANIC, self.running(panic), panic.text, self.around(panic))
+        elif not self.began:
+            what = panic.text if panic else {
+                boot.SILENT: f"said nothing more for {limit} s",
+                boot.OVERTIME: f"no KTAP in {limit} s",
+            }.get(end, f"QEMU ended (status {status}) before the first test")
+            self.add(BOOT_FAILED, "", what, self.around(panic) if panic else tail)
+        elif end != boot.ENDED:
+            what = ("said nothing for" if end == boot.SILENT else "was not done after")
+            self.add(HANG, self.running(None), f"{what} {limit} s", tail)
+        elif self.incomplete() or status:
+            what = f"QEMU ended with status {status}" if status else "the guest ended"
+            self.add(EARLY, self.running(None), f"{what} before the tests did", tail)
+
+    def incomplete(self) -> bool:
+        """Is there a suite that never ended, or fewer suites than planned?"""
+        suites = self.root.tests
+        return any(suite.status is None for suite in suites) or (
+            self.root.planned is not None and self.root.planned > len(suites)) or not suites
+
+    def running(self, at: Line | None) -> str:
+        """Where the boot was when that line came (None: when it ended)."""
+        if at is not None and at.index in self.owner:
+            return self.owner[at.index][0]
+        if not self.root.tests:
+            return "before the first suite"
+        suite = self.root.tests[-1]
+        if suite.status is not None:
+            return f"after suite {suite.name}"
+        unfinished = [case for case in suite.tests if case.status is None]
+        if unfinished:
+            case = unfinished[-1]
+            rows = [row for row in case.tests if row.status is None]
+            last = case.tests[-1].name if case.tests else ""
+            return f"{suite.name}.{case.name}" + (
+                f": {rows[-1].name}" if rows else f": the row after {last!r}" if last else "")
+        known = self.cases.get(suite.name, [])
+        count = len(suite.tests)
+        return f"{suite.name}.{known[count]}" if count < len(known) else f"{suite.name}'s exit"
+
+    def around(self, at: Line) -> list[str]:
+        """The lines that led to a panic, and some after it."""
+        return [line.text for line in self.lines[max(0, at.index - 20):at.index + 25]
+                if line.text.strip()]
+
+    def judge_splats(self) -> None:
+        """Every report of the kernel's makes the test it happened in a failure."""
+        began = next((line.index for line in self.lines if ktap.VERSION.match(line.text)),
+                     len(self.lines))
+        for splat in console.splats(self.lines):
+            index = splat.lines[0].index
+            where, leaf = self.owner.get(
+                index, ("during boot" if index < began else "after the last suite", None))
+            if leaf is not None:
+                leaf.judged = FAIL
+            self.add(SPLAT, where, f"{splat.kind}: {splat.title}",
+                     [line.text for line in splat.lines], count=int(leaf is None))
+
+    def judge_missing(self) -> None:
+        """Compare what ran with what exists."""
+        ran: dict[str, set[str]] = {}
+        for suite in self.root.tests:
+            names = ran.setdefault(suite.name, set())
+            names |= {case.name for case in suite.tests if case.status is not None}
+        for name, wanted in self.cases.items():
+            missing = [case for case in wanted if case not in ran.get(name, set())]
+            if missing:
+                which = "the whole suite" if missing == list(wanted) else ", ".join(missing)
+                self.add(MISSING, name, f"did not run, or gave no result: {which}",
+                         count=len(missing))
+        for name, cases in ran.items():
+            extra = sorted(cases - set(self.cases.get(name, [])))
+            if extra:
+                self.add(EXTRA, name, f"not in the sources: {', '.join(extra)}",
+                         count=len(extra))
+
+
+def results_below(folder: Path) -> Iterator[Path]:
+    """Every result folder at or below folder, in order."""
+    for path in sorted(folder.rglob("run.json")):
+        yield path.parent
