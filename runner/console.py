@@ -45,7 +45,7 @@ class Splat:
 # How the kernel's reports begin, at the first column. The order counts: the
 # first that fits names the splat.
 PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in (
-    ("page-table check", r"(kernel BUG at|WARNING: )\S*mm/page_table_check\.c"),
+    ("page-table check", r"(kernel BUG at |WARNING: )\S*mm/page_table_check\.c"),
     ("KASAN", r"BUG: KASAN: "),
     ("KFENCE", r"BUG: KFENCE: "),
     ("KCSAN", r"BUG: KCSAN: "),

@@ -148,8 +148,15 @@ class _Judge:
             for index, case in enumerate(suite.tests):
                 if not case.name:
                     case.name = known[index] if index < len(known) else "after its last case"
-                for number, row in enumerate(case.tests, 1):
-                    row.name = row.name or f"row {number}"
+                before = ""
+                for row in case.tests:
+                    row.name = row.name or self.after_row(before)
+                    before = row.name
+
+    @staticmethod
+    def after_row(before: str) -> str:
+        """What to call a row whose name never came."""
+        return f"the row after {before!r}" if before else "the first row"
 
     def take_leaves(self) -> None:
         """Turn every case and row that has a result into a leaf."""
@@ -254,9 +261,10 @@ class _Judge:
         if unfinished:
             case = unfinished[-1]
             rows = [row for row in case.tests if row.status is None]
-            last = case.tests[-1].name if case.tests else ""
-            return f"{suite.name}.{case.name}" + (
-                f": {rows[-1].name}" if rows else f": the row after {last!r}" if last else "")
+            where = f"{suite.name}.{case.name}"
+            if rows:
+                return f"{where}: {rows[-1].name}"
+            return f"{where}: {self.after_row(case.tests[-1].name)}" if case.tests else where
         known = self.cases.get(suite.name, [])
         count = len(suite.tests)
         return f"{suite.name}.{known[count]}" if count < len(known) else f"{suite.name}'s exit"

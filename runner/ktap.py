@@ -113,7 +113,7 @@ def _abandon(stack: list[_Level]) -> None:
     level = stack.pop()
     level.test.lines += stack[-1].pending
     stack[-1].pending = []
-    if level.pending:
+    if any(line.text.strip() for line in level.pending):
         level.test.tests.append(Test("", start=level.since, lines=level.pending))
     stack[-1].test.tests.append(level.test)
 

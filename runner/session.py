@@ -13,7 +13,7 @@ from typing import Any
 from runner import boot, expected, judge, packages, report, results, tree, unit
 from runner.build import Build, build
 from runner.judge import Judgement
-from runner.paths import REPO, Cache
+from runner.paths import REPO, Cache, remove
 from runner.progress import Progress
 from runner.tree import Tree
 from runner.variants import Arch, Variant, pick
@@ -56,7 +56,7 @@ class Session:
         for number in range(1, boots + 1):
             place = f"{name}/boot-{number:02}" if boots > 1 else name
             if number == 1 and boots > 1:
-                results.remove(self.out / name)
+                remove(self.out / name)
             result = self.boot(arch, variant, made, self.out / place)
             self.done.append((place, result))
             report.show(result, self.out / place)

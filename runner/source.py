@@ -4,7 +4,6 @@
 import contextlib
 import hashlib
 import os
-import re
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import IO
 
 from runner import apt, proc
 from runner.errors import Trouble
+from runner.packages import read_lines
 from runner.paths import GIB, Cache, need_space, remove
 from runner.progress import Progress
 
@@ -47,8 +47,11 @@ def base_repo(cache: Cache) -> Path:
 
 def digest(path: Path) -> str:
     """SHA-256 of a file, in hex."""
+    total = hashlib.sha256()
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while block := file.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()
 
 
 def fetched(cache: Cache) -> Path | None:
@@ -95,8 +98,8 @@ def _keep(deb: Path, cache: Cache) -> Path:
 
 
 def _why(log: Path) -> str:
-    errors = re.findall(r"^(?:E|Err|W): ?(.*)$", log.read_text(errors="replace"), re.M)
-    return errors[-1][:160] if errors else "apt gave no reason"
+    reasons = [line[2:].strip() for line in read_lines(log) if line.startswith(("E:", "W:"))]
+    return reasons[-1][:160] if reasons else "apt gave no reason"
 
 
 def import_package(deb: Path, repo: Path) -> None:
@@ -111,7 +114,7 @@ def import_package(deb: Path, repo: Path) -> None:
         made = proc.capture(git, env=git_env())
         if made.returncode:
             raise Trouble(f"cannot make {repo}: {made.stderr.strip()}")
-        importer = ["git", "-C", repo, "-c", "core.compression=1", "-c", "pack.compression=1",
+        importer = ["git", "-C", str(repo), "-c", "core.compression=1", "-c", "pack.compression=1",
                     "-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--depth=0"]
         with proc.group(importer, env=git_env(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                         stderr=subprocess.PIPE) as child:

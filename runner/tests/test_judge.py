@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One fake console per verdict."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from runner import judge
+from runner.errors import Trouble
+from runner.judge import Judgement
+from runner.tests.fakes import (ALPHA, BOOT, END, GREEN, WARN, TempCase, insert, replace,
+                                result_folder, until)
+
+
+class Verdicts(TempCase):
+    """Every verdict has its name, and nothing missing looks green."""
+
+    def judge(self, lines: Sequence[str] | None, **how: Any) -> Judgement:
+        """Judge a console."""
+        return judge.judge(result_folder(self.dir / "r", lines, **how))
+
+    def expect(self, result: Judgement, kind: str, where: str, text: str = "") -> None:
+        """There is such a problem, and it gives the verdict its name."""
+        found = [problem for problem in result.problems if problem.kind == kind]
+        self.assertTrue(found, f"no {kind} in {result.problems}")
+        self.assertEqual(found[0].where, where)
+        self.assertIn(text, found[0].text)
+        self.assertEqual(result.verdict, kind)
+        self.assertGreater(result.counts()[1], 0)
+
+    def test_pass(self) -> None:
+        result = self.judge(GREEN)
+        self.assertEqual(result.problems, [])
+        self.assertEqual((result.verdict, result.counts()), ("pass", (4, 0, 0)))
+        row = result.leaves[-1]
+        self.assertEqual(row.name, "beta.rows: [ww|ww]. fast pin")
+        self.assertEqual(row.seconds, 0.001)
+
+    def test_failed_row_keeps_its_picture(self) -> None:
+        picture = ["    # rows: EXPECTATION FAILED at mm/ptebatch/kunit/beta_kunit.c:3",
+                   "    expected [wwww]", "    found    [wwrw]", "                 ^"]
+        lines = replace(GREEN, "        ok 2 [ww|ww]. fast pin", *picture,
+                        "        not ok 2 [ww|ww]. fast pin")
+        lines = replace(lines, "    ok 1 rows", "    not ok 1 rows")
+        result = self.judge(replace(lines, "ok 2 beta", "not ok 2 beta"))
+        self.expect(result, judge.FAILED, "beta.rows: [ww|ww]. fast pin")
+        self.assertEqual(result.problems[0].lines, picture)
+        self.assertEqual(result.counts(), (3, 1, 0))
+
+    def test_case_not_ok_though_its_rows_are(self) -> None:
+        result = self.judge(replace(GREEN, "    ok 1 rows", "    not ok 1 rows"))
+        self.expect(result, judge.FAILED, "beta.rows", "no row failed")
+
+    def test_suite_not_ok_though_its_cases_are(self) -> None:
+        result = self.judge(replace(GREEN, "ok 1 alpha", "not ok 1 alpha"))
+        self.expect(result, judge.FAILED, "alpha", "no case failed")
+
+    def test_splat_fails_the_case_it_is_in(self) -> None:
+        result = self.judge(insert(GREEN, "    ok 2 two", WARN))
+        self.expect(result, judge.SPLAT, "alpha.two", "WARN: WARNING: mm/gup.c:1234")
+        self.assertEqual(result.counts(), (3, 1, 0))
+
+    def test_splat_in_a_row(self) -> None:
+        result = self.judge(insert(GREEN, "        ok 2 [ww|ww]. fast pin", WARN))
+        self.expect(result, judge.SPLAT, "beta.rows: [ww|ww]. fast pin")
+
+    def test_splat_outside_the_tests(self) -> None:
+        result = self.judge(insert(GREEN, "KTAP version 1", WARN))
+        self.expect(result, judge.SPLAT, "during boot")
+        self.assertEqual(result.counts(), (4, 1, 0))
+        self.expect(self.judge(insert(GREEN, END[0], WARN)), judge.SPLAT, "after the last suite")
+
+    def test_panic_is_put_down_to_the_running_case(self) -> None:
+        lines = [*until(GREEN, "    ok 1 one"), "Internal error: Oops: 0000000096000004",
+                 "Call trace:", "Kernel panic - not syncing: Oops: Fatal exception",
+                 "Rebooting in 0 seconds.."]
+        result = self.judge(lines)
+        self.expect(result, judge.PANIC, "alpha.two", "Fatal exception")
+        kinds = {problem.kind for problem in result.problems}
+        self.assertLessEqual({judge.MISSING, judge.SPLAT}, kinds)
+
+    def test_hang(self) -> None:
+        result = self.judge(until(GREEN, "        ok 1 [w*16] slow pin"), end="silent",
+                            status=None)
+        self.expect(result, judge.HANG, "beta.rows: the row after '[w*16] slow pin'", "120")
+        result = self.judge(until(GREEN, "    ok 1 one"), end="overtime", status=None)
+        self.expect(result, judge.HANG, "alpha.two", "not done")
+
+    def test_hang_after_everything_passed(self) -> None:
+        result = self.judge(GREEN[:-1], end="silent", status=None)
+        self.expect(result, judge.HANG, "after suite beta")
+
+    def test_case_missing(self) -> None:
+        result = self.judge(GREEN, cases={"alpha": ["one", "two", "three"], "beta": ["rows"]})
+        self.expect(result, judge.MISSING, "alpha", "three")
+
+    def test_suite_missing(self) -> None:
+        result = self.judge(GREEN, cases={"alpha": ["one", "two"], "beta": ["rows"],
+                                          "gamma": ["x", "y"]})
+        self.expect(result, judge.MISSING, "gamma", "whole suite")
+        self.assertEqual(result.counts(), (4, 2, 0))
+
+    def test_row_missing(self) -> None:
+        lines = [line for line in GREEN if "ok 2 [ww|ww]" not in line]
+        self.expect(self.judge(lines), judge.MISSING, "beta.rows", "1 results")
+
+    def test_nothing_ran(self) -> None:
+        result = self.judge([*BOOT, "KTAP version 1", "1..0", *END])
+        self.assertNotEqual(result.verdict, judge.PASSED)
+        self.assertEqual(result.counts(), (0, 4, 0))
+
+    def test_extra_case(self) -> None:
+        result = self.judge(GREEN, cases={"alpha": ["one", "two"]})
+        self.expect(result, judge.EXTRA, "beta", "rows")
+
+    def test_build_failed(self) -> None:
+        log = "  CC mm/gup.o\n../mm/gup.c:12:3: error: implicit 'foo'\nmake: *** Error 2\n"
+        result = self.judge(None, build_log=log)
+        self.expect(result, judge.BUILD_FAILED, "", "mm/gup.c:12:3: error: implicit 'foo'")
+
+    def test_boot_failed(self) -> None:
+        self.expect(self.judge(["qemu: could not load kernel"], status=1), judge.BOOT_FAILED, "",
+                    "status 1")
+        self.expect(self.judge(BOOT, end="silent", status=None), judge.BOOT_FAILED, "", "120")
+        self.expect(self.judge([], end="silent", status=None), judge.BOOT_FAILED, "")
+        panic = [*BOOT, "Kernel panic - not syncing: no init"]
+        self.expect(self.judge(panic), judge.BOOT_FAILED, "", "no init")
+
+    def test_reboot_too_early(self) -> None:
+        lines = [*until(GREEN, "ok 1 alpha"), *END]
+        self.expect(self.judge(lines), judge.EARLY, "after suite alpha")
+        self.expect(self.judge(until(GREEN, "    ok 1 one")), judge.EARLY, "alpha.two")
+
+    def test_unexpected_skip(self) -> None:
+        lines = replace(GREEN, "    ok 2 two", "    ok 2 two # SKIP no movable zone")
+        result = self.judge(lines)
+        self.expect(result, judge.UNEXPECTED_SKIP, "alpha.two", "no movable zone")
+        self.assertEqual(result.counts(), (3, 1, 0))
+
+    def test_expected_skip(self) -> None:
+        lines = replace(GREEN, "    ok 2 two", "    ok 2 two # SKIP no movable zone")
+        result = self.judge(lines, skips="plain * alpha.two # movable zone\n")
+        self.assertEqual((result.verdict, result.counts()), ("pass", (3, 0, 1)))
+        result = self.judge(lines, skips="plain * alpha.two # another reason\n")
+        self.expect(result, judge.UNEXPECTED_SKIP, "alpha.two")
+
+    def test_a_log_cut_anywhere_is_never_green(self) -> None:
+        for count in range(len(GREEN) - 1):
+            with self.subTest(lines=count):
+                result = self.judge(GREEN[:count])
+                # The last line that matters is the last suite's result.
+                green = count == len(GREEN) - 1
+                self.assertEqual(result.verdict == judge.PASSED, green)
+
+    def test_garbage_does_not_crash_it(self) -> None:
+        lines = ["ok 1 x", "        ok 3 y", *BOOT, "KTAP version 1", "        ok 9 z", "1..2",
+                 "    # Subtest: q", "ok 2 w # SKIP", "    KTAP version 1", "\x00\x1b[2J", *ALPHA]
+        self.assertNotEqual(self.judge(lines).verdict, judge.PASSED)
+
+    def test_nothing_to_judge(self) -> None:
+        with self.assertRaisesRegex(Trouble, "run.json"):
+            judge.judge(self.dir)
