@@ -61,7 +61,7 @@ def machine(tree: Path, arch: Arch) -> Machine:
     """Read the tree's qemu_configs for that architecture."""
     # These modules import relatively from above their own package, so they
     # need a package above that is only a path.
-    name = f"kunit_of_{abs(hash(tree))}"
+    name = "ptebatch_kunit_tool"
     package = types.ModuleType(name)
     package.__path__ = [str(tree / "tools" / "testing" / "kunit")]
     sys.modules[name] = package
@@ -73,6 +73,8 @@ def machine(tree: Path, arch: Arch) -> Machine:
                       f"({error}): use Linux 7.3 or later") from error
     finally:
         sys.dont_write_bytecode = before
+        for module in [module for module in sys.modules if module.startswith(name)]:
+            del sys.modules[module]
     return Machine(params.kernel_path, params.kernel_command_line,
                    tuple(params.extra_qemu_params))
 

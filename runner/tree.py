@@ -148,11 +148,12 @@ def snapshot_user(repo: Repo, user: Path) -> tuple[str, str, str, list[str]]:
         return theirs("write-tree"), "", f"the folder {user}", []
     commit = git.ask(user, "rev-parse", "HEAD") or ""
     # Keeps what the index knows about unchanged files: only others are read.
-    theirs("read-tree", "-m", commit) if _index_usable(theirs) else theirs("read-tree", commit)
-    # Refreshing only compares. "Writing" an object that their store has already
-    # would touch the time stamp of their pack.
+    theirs("read-tree", "--reset", commit)
+    # Refreshing and comparing only read. Adding what has not changed would
+    # "write" objects their store has, and touch the time stamp of their pack.
     theirs.run("update-index", "-q", "--refresh")
-    theirs("add", "-u", "--", ".")
+    differ = theirs("diff-files", "--name-only", "-z")
+    theirs("update-index", "--remove", "-z", "--stdin", data=differ.encode())
     tree = theirs("write-tree")
     changed = theirs("diff-tree", "-r", "--name-only", commit, tree).splitlines()
     origin = f"{user} at {commit[:12]}"
@@ -176,11 +177,6 @@ ARTEFACTS = tuple(f":(exclude,glob){pattern}" for pattern in (
     "vmlinux*", ".config*", ".kunit*/**", "System.map", "Module.symvers", ".tmp_*",
     "include/config/**", "include/generated/**", "arch/*/include/generated/**",
     "arch/*/boot/Image*", "arch/*/boot/bzImage", "tags", "cscope.*"))
-
-
-def _index_usable(theirs: Repo) -> bool:
-    return (theirs.path / ".git" / theirs.index).exists() and \
-        theirs.run("ls-files", "--unmerged").stdout == ""
 
 
 def with_hook(repo: Repo, treeish: str, patches: Sequence[Path]) -> str:

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The watchdog, and the command lines."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from runner import boot, expected, proc
+from runner.boot import Limits, Machine
+from runner.errors import Trouble
+from runner.tests.fakes import TempCase, kernel_tree, script
+from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS, pick
+
+ARM64 = ARCHES["arm64"]
+PLAIN = VARIANTS["plain"]
+
+
+def alive(pid: int) -> bool:
+    """Does that process still run (a zombie does not)?"""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Watchdog(TempCase):
+    """boot.run() on fakes."""
+
+    def fake(self, text: str) -> list[str]:
+        """A command that runs that Python text."""
+        return [str(script(self.dir / "qemu", f"#!{sys.executable}\n"
+                           f"import os, subprocess, sys, time\n{text}"))]
+
+    def run_fake(self, text: str, total: float = 20, silence: float = 20) -> boot.Boot:
+        """Run it under the watchdog."""
+        return boot.run(self.fake(text), self.dir / "console", Limits(total, silence))
+
+    def test_ends_by_itself(self) -> None:
+        result = self.run_fake("print('hello'); sys.exit(3)")
+        self.assertEqual((result.end, result.status), (boot.ENDED, 3))
+        self.assertEqual((self.dir / "console").read_text(), "hello\n")
+
+    def test_silence_kills_it_and_its_children(self) -> None:
+        result = self.run_fake(
+            "child = subprocess.Popen(['sleep', '600'])\n"
+            "print(os.getpid(), child.pid, flush=True)\ntime.sleep(600)", silence=0.5)
+        self.assertEqual(result.end, boot.SILENT)
+        pids = [int(pid) for pid in (self.dir / "console").read_text().split()]
+        self.assertEqual([pid for pid in pids if alive(pid)], [])
+
+    def test_one_that_ignores_sigterm(self) -> None:
+        result = self.run_fake("import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                               "print(os.getpid(), flush=True)\ntime.sleep(600)", silence=0.5)
+        self.assertEqual(result.end, boot.SILENT)
+        self.assertFalse(alive(int((self.dir / "console").read_text())))
+
+    def test_overtime_though_it_talks(self) -> None:
+        result = self.run_fake("while True: print('x', flush=True); time.sleep(0.1)", total=0.6)
+        self.assertEqual(result.end, boot.OVERTIME)
+        self.assertLess(result.seconds, 5)
+
+    def test_kvm_probe(self) -> None:
+        good = self.fake("print('[0.0] Linux version 7.3', flush=True); time.sleep(600)")
+        start = time.monotonic()
+        self.assertTrue(boot.kvm_boots(good, 20))
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertFalse(boot.kvm_boots(self.fake("time.sleep(600)"), 0.5))
+        self.assertFalse(boot.kvm_boots(self.fake("print('cannot open KVM'); sys.exit(1)"), 20))
+
+    def test_patience(self) -> None:
+        self.assertEqual(Limits.of("kvm", 2.0).silence * 4, Limits.of("tcg", 2.0).silence)
+
+    def test_missing_program(self) -> None:
+        with self.assertRaisesRegex(Trouble, "qemu-not-there is not installed"):
+            boot.run(["qemu-not-there"], self.dir / "console", Limits(1, 1))
+
+    def test_children_die_with_us(self) -> None:
+        pid = os.fork()
+        if not pid:
+            with proc.group(["sleep", "600"]) as child:
+                (self.dir / "pid").write_text(str(child.pid))
+                os._exit(0)  # as if killed: no clean-up runs
+        os.waitpid(pid, 0)
+        time.sleep(0.2)
+        self.assertFalse(alive(int((self.dir / "pid").read_text())))
+
+
+class Commands(TempCase):
+    """What QEMU and the kernel are told."""
+
+    def test_machine_is_the_trees_own(self) -> None:
+        what = boot.machine(kernel_tree(self.dir / "linux"), ARM64)
+        self.assertEqual(what, Machine("arch/arm64/boot/Image.gz", "console=ttyAMA0",
+                                       ("-machine", "virt", "-cpu", "max")))
+        (self.dir / "linux/tools/testing/kunit/qemu_configs/arm64.py").unlink()
+        with self.assertRaisesRegex(Trouble, "qemu_configs/arm64.py"):
+            boot.machine(self.dir / "linux", ARM64)
+
+    def test_command(self) -> None:
+        what = Machine("Image", "console=ttyAMA0", ("-cpu", "max"))
+        args = boot.kernel_args(what, PLAIN, 7, "gup*")
+        command = boot.qemu_command(what, ARM64, PLAIN, "tcg", Path("/b/Image"), args)
+        for part in ("max,pauth-impdef=on", "tcg", "-no-reboot", args):
+            self.assertIn(part, command)
+        for part in ("movablecore=128M", "ptebatch.seed=7", "kunit.filter_glob=gup*",
+                     "panic=-1", "kunit_shutdown=reboot", "console=ttyAMA0"):
+            self.assertIn(part, args.split())
+
+    def test_variants(self) -> None:
+        self.assertEqual(len(set(TEST_ALL)), len(TEST_ALL))
+        self.assertEqual(TEST_ALL[:len(TEST)], TEST)
+        for arch, variant in (("riscv", "plain"), ("arm64", "x"), ("arm64", "nosmp")):
+            with self.assertRaises(Trouble):
+                pick(arch, variant)
+
+
+class Expected(TempCase):
+    """Which cases exist, and which skips are fine."""
+
+    TEXT = """
+    /* KUNIT_CASE(not_me) */
+    static struct kunit_case gup_cases[] = {
+        KUNIT_CASE(plain), // KUNIT_CASE(nor_me)
+        KUNIT_CASE_PARAM(rows, gen),
+        KUNIT_CASE_PARAM_WITH_INIT(more, gen, init, exit),
+        KUNIT_CASE_SLOW(slow), KUNIT_CASE_ATTR(attr, {}),
+        {}
+\n};
+    static struct kunit_suite gup_suite = {
+        .name = "ptebatch_gup",
+        .test_cases = gup_cases,
+\n};
+    """
+
+    def test_scan(self) -> None:
+        (self.dir / "gup_kunit.c").write_text(self.TEXT)
+        (self.dir / "lib.c").write_text(self.TEXT.replace("ptebatch_gup", "other"))
+        self.assertEqual(expected.scan(self.dir),
+                         {"ptebatch_gup": ["plain", "rows", "more", "slow", "attr"]})
+        with self.assertRaisesRegex(Trouble, "no KUnit case"):
+            expected.scan(self.dir / "none")
+
+    def test_filter(self) -> None:
+        cases = {"gup_slow": ["a", "bb"], "gup_fast": ["a"], "fork": ["x"]}
+        self.assertEqual(expected.select(cases, ""), cases)
+        self.assertEqual(expected.select(cases, "gup*"), {"gup_slow": ["a", "bb"],
+                                                         "gup_fast": ["a"]})
+        self.assertEqual(expected.select(cases, "gup_*.b*"), {"gup_slow": ["bb"]})
+        with self.assertRaisesRegex(Trouble, "no case matches 'zzz'.*gup_slow, gup_fast, fork"):
+            expected.select(cases, "zzz")
+
+    def test_skips(self) -> None:
+        skips = expected.parse_skips([
+            "# comment", "", "plain x86_64 gup.rows:[w*16] soft-dirty # not on (this|that)",
+            "* * fork.* # anything"])
+        self.assertTrue(skips[0].covers("plain", "x86_64", "gup.rows", "[w*16] soft-dirty",
+                                        "soft-dirty is not on this"))
+        self.assertFalse(skips[0].covers("plain", "x86_64", "gup.rows", "w16 soft-dirty",
+                                         "not on this"))
+        self.assertFalse(skips[0].covers("plain", "arm64", "gup.rows", "[w*16] soft-dirty",
+                                         "not on this"))
+        self.assertTrue(skips[1].covers("a", "b", "fork.c", "row", "for anything"))
+        with self.assertRaisesRegex(Trouble, "line 1"):
+            expected.parse_skips(["plain arm64 gup.rows"])

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The whole command line on a fake kernel tree, a fake kunit.py and a fake QEMU."""
+
+import json
+import os
+import signal
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from runner import unit
+from runner.tests.fakes import GREEN, TempCase, checkout, fake_tools, play, ptebatch, replace
+from runner.tests.test_boot import alive
+
+HANG = "print(os.getpid(), flush=True)\nsubprocess.Popen(['sleep', '600'])\ntime.sleep(600)\n"
+
+
+class CommandLine(TempCase):
+    """./ptebatch, from arguments to files."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cache = self.dir / "cache"
+        self.out = self.dir / "out"
+
+    def start(self, *args: str, qemu: str = play(GREEN), mode: str = "") -> tuple[int, str]:
+        """Run 'run' on the fakes; returns its exit status and output."""
+        if not (self.dir / "linux").exists():
+            checkout(self.dir / "linux", mode=mode)
+        tools = fake_tools(self.dir / "bin", qemu)
+        with ptebatch(["run", "--kdir", self.dir / "linux", "--out", self.out, *args],
+                      cache=self.cache, tools=tools) as child:
+            text = child.communicate()[0]
+            return child.returncode, text
+
+    def test_green(self) -> None:
+        status, text = self.start("--seed", "42")
+        self.assertEqual(status, 0, text)
+        self.assertEqual(text.splitlines()[-1], "4 passed, 0 failed, 0 skipped")
+        folder = self.out / "arm64-plain"
+        self.assertEqual({path.name for path in folder.iterdir()},
+                         {"console.log", "ktap.txt", "build.log", "config", "result.json",
+                          "junit.xml", "run.json", "expected.json"})
+        result = json.loads((folder / "result.json").read_text())
+        self.assertEqual(result["verdict"], "pass")
+        self.assertEqual((result["seed"], result["compiler"]), (42, "fake-gcc 12"))
+        self.assertIn("ptebatch.seed=42", result["kernel_args"])
+        self.assertEqual(result["kernel"]["version"], "7.3.4")
+        self.assertEqual(len(result["kernel"]["commit"]), 40)
+        self.assertEqual([case["case"] for case in result["cases"]],
+                         ["one", "two", "rows", "rows"])
+        top = ET.parse(folder / "junit.xml").getroot()
+        self.assertEqual((top.get("tests"), top.get("failures")), ("4", "0"))
+
+    def test_red_shows_the_picture_and_can_be_judged_again(self) -> None:
+        lines = replace(GREEN, "    ok 2 two", "    # two: EXPECTATION FAILED",
+                        "    expected [ww]", "    found    [wr]", "    not ok 2 two")
+        status, text = self.start(qemu=play(replace(lines, "ok 1 alpha", "not ok 1 alpha")))
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED CASE alpha.two\n    |     # two: EXPECTATION FAILED\n"
+                      "    |     expected [ww]\n", text)
+        self.assertEqual(text.splitlines()[-1], "3 passed, 1 failed, 0 skipped")
+        with ptebatch(["judge", self.out], cache=self.cache, tools=self.dir / "bin") as child:
+            again = child.communicate()[0]
+        self.assertEqual(child.returncode, 1)
+        self.assertEqual(again.splitlines()[-1], "3 passed, 1 failed, 0 skipped")
+
+    def test_boots(self) -> None:
+        status, text = self.start("--boots", "3")
+        self.assertEqual(status, 0, text)
+        self.assertEqual(len(list(self.out.glob("arm64-plain/boot-*/result.json"))), 3)
+        self.assertEqual(text.splitlines()[-1], "12 passed, 0 failed, 0 skipped")
+
+    def test_one_red_boot_among_green_ones(self) -> None:
+        count = self.dir / "count"
+        qemu = (f"open({str(count)!r}, 'a').write('x')\n"
+                f"if os.path.getsize({str(count)!r}) == 1: sys.exit(0)\n" + play(GREEN))
+        status, text = self.start("--boots", "2", qemu=qemu)
+        self.assertEqual(status, 1)
+        self.assertIn("boot failed", text)
+
+    def test_filter(self) -> None:
+        self.assertEqual(self.start("--filter", "nothing")[0], 2)
+        status, text = self.start("--filter", "beta")
+        self.assertEqual(status, 1)  # the fake QEMU runs alpha all the same
+        self.assertIn("EXTRA CASE alpha", text)
+
+    def test_build_failure(self) -> None:
+        status, text = self.start(mode="fail")
+        self.assertEqual(status, 1)
+        self.assertIn("BUILD FAILED: ../mm/gup.c:12:3: error: implicit declaration", text)
+        self.assertEqual(text.splitlines()[-1], "0 passed, 1 failed, 0 skipped")
+
+    def test_disk_full_during_the_build(self) -> None:
+        status, text = self.start(mode="full")
+        self.assertEqual(status, 2)
+        self.assertRegex(text, "ptebatch: the disk got full while building.*PTEBATCH_CACHE")
+
+    def test_hang(self) -> None:
+        status, text = self.start("--patience", "0.005", qemu=HANG)
+        self.assertEqual(status, 1)
+        self.assertIn("BOOT FAILED: said nothing more for", text)
+        pid = (self.out / "arm64-plain/console.log").read_text().split()[0]
+        self.assertFalse(alive(int(pid)))
+
+    def test_bad_kdir_is_one_line(self) -> None:
+        (self.dir / "linux").mkdir()
+        status, text = self.start()
+        self.assertEqual(status, 2)
+        self.assertRegex(text.splitlines()[-1], r"^ptebatch: KDIR=.* is not a Linux source tree")
+
+    def interrupted(self, number: int, ready: str, **how: str) -> str:
+        """Interrupt a run once its output or files show ready; returns its output."""
+        checkout(self.dir / "linux", mode=how.get("mode", ""))
+        tools = fake_tools(self.dir / "bin", how.get("qemu", play(GREEN)))
+        with ptebatch(["run", "--kdir", self.dir / "linux", "--out", self.out],
+                      cache=self.cache, tools=tools, wait=False) as child:
+            deadline = time.monotonic() + 30
+            while time.monotonic() < deadline and not list(self.dir.glob(ready)):
+                time.sleep(0.05)
+            time.sleep(0.3)
+            os.kill(child.pid, number)
+            text = child.communicate(timeout=20)[0]
+        self.assertEqual(child.returncode, 130, text)
+        self.assertIn("stopped; nothing half-made was kept", text)
+        self.assertEqual(list(self.out.glob("*")), [])
+        return text
+
+    def running(self, word: str) -> list[str]:
+        """Command lines of processes that mention this test's folder and word."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if str(self.dir) in line and word in line:
+                found.append(line)
+        return found
+
+    def test_ctrl_c_during_a_boot_leaves_nothing(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                self.tearDown_tree()
+                self.interrupted(number, "out/*/console.log", qemu=HANG)
+                self.assertEqual(self.running("qemu-system"), [])
+
+    def test_ctrl_c_during_a_build_leaves_nothing(self) -> None:
+        self.interrupted(signal.SIGINT, "cache/trees/*/.kunit-*/one.o", mode="slow")
+        self.assertEqual(self.running("kunit.py"), [])
+
+    def tearDown_tree(self) -> None:
+        """Start over with no kernel tree."""
+        for name in ("linux", "out", "cache", "bin"):
+            if (self.dir / name).exists():
+                (self.dir / name).rename(self.dir / f"{name}.{time.monotonic_ns()}")
+
+    def test_kernel_prints_the_stock_command(self) -> None:
+        checkout(self.dir / "linux")
+        with ptebatch(["kernel", "--kdir", self.dir / "linux"], cache=self.cache,
+                      tools=fake_tools(self.dir / "bin", "")) as child:
+            text = child.communicate()[0]
+        self.assertEqual(child.returncode, 0, text)
+        self.assertRegex(text.splitlines()[-1],
+                         r"^cd \S+ && \./tools/testing/kunit/kunit.py run --arch=arm64 "
+                         r"--cross_compile=aarch64-linux-gnu- "
+                         r"--kunitconfig=mm/ptebatch/.kunitconfig$")
+
+    def test_unittest_counts(self) -> None:
+        self.assertEqual(unit.counts("..\nRan 7 tests in 0.1s\n\nOK (skipped=2)\n"), (5, 0, 2))
+        self.assertEqual(unit.counts("Ran 7 tests in 0.1s\n\nFAILED (failures=1, errors=2)\n"),
+                         (4, 3, 0))
+        self.assertEqual(unit.counts("Segmentation fault"), (0, 1, 0))
