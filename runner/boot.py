@@ -102,9 +102,10 @@ def qemu_command(what: Machine, arch: Arch, variant: Variant, accel: str, image:
 
 
 def run(command: Sequence[str], console: Path, limits: Limits,
-        tick: Callable[[], None] = lambda: None) -> Boot:
+        tick: Callable[[bytes], None] = lambda _: None) -> Boot:
     """Run QEMU until it ends or the watchdog ends it; its output goes to console.
 
+    tick() gets what came since its last call, about five times a second.
     Nothing of it is left running, whichever way this function is left.
     """
     start = heard = time.monotonic()
@@ -114,14 +115,14 @@ def run(command: Sequence[str], console: Path, limits: Limits,
         source = child.stdout.fileno()
         while True:
             ready, _, _ = select.select([source], [], [], 0.2)
-            now = time.monotonic()
+            now, data = time.monotonic(), b""
             if ready:
                 data = os.read(source, 65536)
                 if not data:
                     break
                 out.write(data)
                 heard = now
-            tick()
+            tick(data)
             # A grandchild may hold the pipe open after QEMU itself is gone.
             if not ready and child.poll() is not None:
                 break

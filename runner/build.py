@@ -11,7 +11,7 @@ from pathlib import Path
 from runner import proc
 from runner.errors import Trouble
 from runner.packages import compiler_version, read_lines
-from runner.paths import GIB, REPO, Cache, need_space
+from runner.paths import GIB, REPO, Cache, need_space, remove
 from runner.progress import Progress
 from runner.tree import Tree
 from runner.variants import Arch, Variant
@@ -70,10 +70,16 @@ def fragment_options(fragment: Path) -> list[str]:
     return options
 
 
-def arguments(tree: Tree, arch: Arch, variant: Variant, jobs: int) -> list[str]:
-    """The kunit.py command that builds this kernel."""
+def check_configured(variant: Variant) -> None:
+    """Raise Trouble if this checkout lacks the variant's configuration."""
+    kunitconfig()
     if variant.name != "plain" and not variant.fragment.exists():
         raise Trouble(f"{variant.fragment} is missing: this checkout is not complete")
+
+
+def arguments(tree: Tree, arch: Arch, variant: Variant, jobs: int) -> list[str]:
+    """The kunit.py command that builds this kernel."""
+    check_configured(variant)
     return [sys.executable, "./tools/testing/kunit/kunit.py", "build", f"--arch={arch.name}",
             *([f"--cross_compile={arch.prefix}"] if arch.prefix else []),
             f"--build_dir={tree.build_dir(arch.name, variant.name)}",
@@ -84,6 +90,23 @@ def arguments(tree: Tree, arch: Arch, variant: Variant, jobs: int) -> list[str]:
 def objects(folder: Path) -> int:
     """Count the object files below folder."""
     return sum(name.endswith(".o") for _, _, names in os.walk(folder) for name in names)
+
+
+def forget_half_made(folder: Path, marker: Path) -> None:
+    """After a build that was killed: remove what it was writing when it died.
+
+    make trusts a file by its time stamp alone, so an object half written would
+    stay. What goes comes back from ccache.
+    """
+    if not marker.exists():
+        return
+    begun = marker.stat().st_mtime - 1
+    for where, _, names in os.walk(folder):
+        for name in names:
+            path = Path(where, name)
+            if not path.is_symlink() and path.stat().st_mtime >= begun and \
+                    (path.suffix in (".o", ".a", ".so", ".gz") or "." not in name):
+                remove(path)
 
 
 def build(cache: Cache, tree: Tree, arch: Arch, variant: Variant, log: Path,
@@ -98,6 +121,10 @@ def build(cache: Cache, tree: Tree, arch: Arch, variant: Variant, log: Path,
     folder = tree.build_dir(arch.name, variant.name)
     need_space(folder, NEED_WARM if (folder / "vmlinux").exists() else NEED_COLD)
     command = arguments(tree, arch, variant, jobs or os.cpu_count() or 2)
+    marker = folder / ".ptebatch-building"
+    forget_half_made(folder, marker)
+    folder.mkdir(exist_ok=True)
+    marker.touch()
     before = objects(folder)
     with Progress(f"building {arch.name} {variant.name}") as progress:
         seen, looked = before, 0.0
@@ -112,6 +139,7 @@ def build(cache: Cache, tree: Tree, arch: Arch, variant: Variant, log: Path,
         status = proc.run_logged(command, log, cwd=tree.path, env=environment(cache),
                                  keep_fds=(lock,), tick=tick)
         progress.say(f"{objects(folder)} objects" if status == 0 else "failed")
+    marker.unlink()
     if status and any("No space left on device" in line for line in read_lines(log)):
         raise Trouble(f"the disk got full while building in {folder}: free some space, "
                       "or set PTEBATCH_CACHE to a folder on a larger disk")

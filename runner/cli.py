@@ -2,6 +2,7 @@
 """The command line."""
 
 import argparse
+import errno
 import sys
 from pathlib import Path
 
@@ -86,6 +87,13 @@ def main(argv: list[str] | None = None) -> int:
     except Trouble as trouble:
         sys.stdout.flush()
         print(f"ptebatch: {trouble}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+            raise
+        sys.stdout.flush()
+        print(f"ptebatch: {error.filename or 'writing'}: {error.strerror}; free some space there, "
+              "or set PTEBATCH_CACHE or OUT to another folder", file=sys.stderr)
         return 2
     except Stopped:
         sys.stdout.flush()

@@ -20,16 +20,21 @@ def _function(name: str, *files: str) -> Interface:
 
 
 INTERFACES = (
-    _function("folio_pte_batch_flags", "mm/internal.h", "mm/util.c"),
+    _function("folio_pte_batch_flags", "mm/internal.h"),
     _function("dup_mmap", "mm/internal.h", "mm/mmap.c"),
-    _function("folio_split", "include/linux/huge_mm.h"),
-    _function("set_ptes", "include/linux/pgtable.h"),
-    _function("pin_user_pages_fast", "include/linux/mm.h"),
+    _function("mm_find_pmd", "mm/internal.h"),
+    _function("pgtable_supports_soft_dirty", "include/linux/pgtable.h", "include/linux/mm.h"),
+    _function("split_folio_to_order", "include/linux/huge_mm.h"),
+    _function("softleaf_is_uffd_wp_marker", "include/linux/leafops.h"),
+    _function("mm_flags_set", "include/linux/mm.h"),
+    _function("mk_vma_flags", "include/linux/mm.h"),
     _function("get_user_pages_fast_only", "include/linux/mm.h"),
+    _function("pte_mkuffd", "arch/arm64/include/asm/pgtable.h"),
+    _function("kzalloc_obj", "include/linux/slab.h"),
+    _function("generic_bug_clear_once", "include/linux/bug.h"),
     Interface("huge_anon_orders_always", ("include/linux/huge_mm.h",),
               r"\bhuge_anon_orders_always\b"),
-    Interface("KUnit's arrays of parameters with a plan (struct kunit_params)",
-              ("include/kunit/test.h",), r"\bstruct kunit_params\b"),
+    Interface("struct kunit_params", ("include/kunit/test.h",), r"\bstruct kunit_params\b"),
 )
 
 

@@ -3,15 +3,17 @@
 
 import os
 import random
+import re
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from runner import boot, expected, judge, packages, report, results, tree, unit
-from runner.build import Build, build
+from runner.build import Build, build, check_configured
+from runner.errors import Trouble
 from runner.judge import Judgement
 from runner.paths import REPO, Cache, remove
 from runner.progress import Progress
@@ -19,6 +21,7 @@ from runner.tree import Tree
 from runner.variants import Arch, Variant, pick
 
 SKIPS = REPO / "configs" / "skips"
+RESULT = re.compile(rb" ok \d| not ok \d")  # good enough to see that it moves
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Session:
     cases: expected.Cases
     done: list[tuple[str, Judgement]] = field(default_factory=list)
 
-    def one(self, arch: Arch, variant: Variant) -> None:
+    def one(self, arch: Arch, variant: Variant) -> Iterator[Judgement]:
         """Build one kernel and boot it as often as asked."""
         name = f"{arch.name}-{variant.name}"
         log = self.cache.root / "build.log"
@@ -60,6 +63,7 @@ class Session:
             result = self.boot(arch, variant, made, self.out / place)
             self.done.append((place, result))
             report.show(result, self.out / place)
+            yield result
 
     def boot(self, arch: Arch, variant: Variant, made: Build, final: Path) -> Judgement:
         """Boot once (if there is something to boot), keep everything, judge it."""
@@ -108,8 +112,15 @@ class Session:
         args = boot.kernel_args(what, variant, seed, self.options.glob)
         command = boot.qemu_command(what, arch, variant, accel, image, args)
         with Progress(f"booting {arch.name} {variant.name}, {why}, seed {seed}") as progress:
-            ended = boot.run(command, folder / "console.log", limits, progress.tick)
-            progress.say(ended.end)
+            count = 0
+
+            def tick(data: bytes) -> None:
+                nonlocal count
+                count += len(RESULT.findall(data))
+                progress.tick(f"{count} results")
+
+            ended = boot.run(command, folder / "console.log", limits, tick)
+            progress.say(f"{count} results, {ended.end}")
         return {"accel": accel.upper(), "accel_why": why, "qemu_command": command,
                 "kernel_args": args,
                 "boot": {"end": ended.end, "status": ended.status,
@@ -120,13 +131,34 @@ class Session:
 def run(options: Options, wanted: Sequence[tuple[str, str]], units: bool) -> int:
     """Build, boot and judge the wanted kernels; returns the exit status.
 
-    With units, the runner's unit tests come first and count. Raises Trouble.
+    With units, the runner's unit tests come first and count, and so does
+    trouble: the counts are the last line whatever happens. Raises Trouble.
     """
+    counts: list[tuple[int, int, int]] = []
+    status = 0
+    try:
+        for results_of_one in _run(options, wanted, units):
+            counts.append(results_of_one)
+    except Trouble as trouble:
+        if not units:
+            raise
+        print(f"ptebatch: {trouble}", flush=True)
+        counts.append((0, 1, 0))
+        status = 2
+    total = [sum(column) for column in zip(*counts)]
+    print(report.counts_line(*total), flush=True)
+    return status or (1 if total[1] or not total[0] else 0)
+
+
+def _run(options: Options, wanted: Sequence[tuple[str, str]],
+         units: bool) -> Iterator[tuple[int, int, int]]:
+    """The run itself; yields counts as it gets them."""
     kernels = [pick(arch, variant) for arch, variant in wanted]
+    for _, variant in kernels:
+        check_configured(variant)
     cases = expected.select(expected.scan(), options.glob)
     expected.parse_skips(packages.read_lines(SKIPS))  # a mistake there shows now, not later
     cache = Cache()
-    total = [0, 0, 0]
     packages.ensure(packages.wanted(list(dict.fromkeys(arch for arch, _ in kernels))), cache)
     with cache.locked() as lock:
         under_test = tree.prepare(cache, options.kdir, options.patches)
@@ -134,20 +166,15 @@ def run(options: Options, wanted: Sequence[tuple[str, str]], units: bool) -> int
             print(f"note: {note}")
         if units:
             with Progress("unit tests") as progress:
-                counts = unit.run(under_test.path)
-                progress.say(report.counts_line(*counts))
-            total = [sum(pair) for pair in zip(total, counts)]
+                outcome = unit.run(under_test.path)
+                progress.say(report.counts_line(*outcome))
+            yield outcome
         session = Session(options, cache, lock, under_test, _out(options, cache), cases)
         for arch, variant in kernels:
-            session.one(arch, variant)
+            for result in session.one(arch, variant):
+                yield result.counts()
     if len(session.done) > 1:
         print("\n".join(report.summary(session.done)))
-    for _, result in session.done:
-        total = [sum(pair) for pair in zip(total, result.counts())]
-    print(report.counts_line(*total), flush=True)
-    red = total[1] or not total[0] or any(result.verdict != judge.PASSED
-                                          for _, result in session.done)
-    return 1 if red else 0
 
 
 def _out(options: Options, cache: Cache) -> Path:

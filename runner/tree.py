@@ -21,7 +21,7 @@ from runner.git import Repo
 from runner.interfaces import missing_interfaces
 from runner.paths import GIB, REPO, Cache, need_space
 from runner.progress import Progress
-from runner.source import base_repo
+from runner.source import SERIES, base_repo
 
 NEED = 6 * GIB
 HOOK = "mm/ptebatch"
@@ -62,7 +62,8 @@ def prepare(cache: Cache, kdir: str | None, patches: Sequence[Path] = ()) -> Tre
     files = expand(patches)
     if kdir is None:
         source = base_repo(cache)
-        version = git.ask(source, "describe", "--tags", "base") or "base"
+        tag = git.ask(source, "describe", "--tags", "base") or SERIES
+        version = f"Linux {tag.removeprefix('v').removesuffix('-base')}"
         name, objects, user = "base", [source / "objects"], None
     else:
         user = Path(kdir).expanduser().absolute()
@@ -82,7 +83,7 @@ def prepare(cache: Cache, kdir: str | None, patches: Sequence[Path] = ()) -> Tre
             commit = git.ask(source, "rev-parse", "base") or ""
             repo.run("update-ref", "refs/heads/base", commit)
             snapshot = commit
-            origin = f"Linux {version}"
+            origin = version
         else:
             snapshot, commit, origin, notes = snapshot_user(repo, user)
         tree = with_hook(repo, snapshot, files)

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from runner import boot, expected, proc
+from runner import boot, build, expected, proc
 from runner.boot import Limits, Machine
 from runner.errors import Trouble
 from runner.tests.fakes import TempCase, kernel_tree, script
@@ -84,6 +84,24 @@ class Watchdog(TempCase):
         os.waitpid(pid, 0)
         time.sleep(0.2)
         self.assertFalse(alive(int((self.dir / "pid").read_text())))
+
+
+class KilledBuild(TempCase):
+    """What a killed build was writing is not trusted by the next."""
+
+    def test_half_made_objects_go(self) -> None:
+        for name in ("mm/old.o", "mm/half.o", "mm/.half.o.cmd", "vmlinux", "Makefile.x"):
+            (self.dir / name).parent.mkdir(exist_ok=True)
+            (self.dir / name).write_text("x")
+        os.utime(self.dir / "mm/old.o", (1, 1))
+        marker = self.dir / ".ptebatch-building"
+        build.forget_half_made(self.dir, marker)
+        self.assertTrue((self.dir / "mm/half.o").exists())
+        marker.touch()
+        os.utime(marker, (time.time() - 5, time.time() - 5))
+        build.forget_half_made(self.dir, marker)
+        self.assertEqual(sorted(path.name for path in self.dir.rglob("*") if path.is_file()),
+                         [".half.o.cmd", ".ptebatch-building", "Makefile.x", "old.o"])
 
 
 class Commands(TempCase):

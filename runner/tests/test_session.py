@@ -109,6 +109,15 @@ class CommandLine(TempCase):
         self.assertEqual(status, 2)
         self.assertRegex(text.splitlines()[-1], r"^ptebatch: KDIR=.* is not a Linux source tree")
 
+    def test_trouble_in_make_test_still_ends_with_counts(self) -> None:
+        (self.dir / "linux").mkdir()
+        with ptebatch(["test", "--kdir", self.dir / "linux", "--filter", "alpha"],
+                      cache=self.cache, tools=fake_tools(self.dir / "bin", "")) as child:
+            lines = child.communicate()[0].splitlines()
+        self.assertEqual(child.returncode, 2)
+        self.assertRegex(lines[-2], "^ptebatch: .*(KDIR|missing)")
+        self.assertEqual(lines[-1], "0 passed, 1 failed, 0 skipped")
+
     def interrupted(self, number: int, ready: str, **how: str) -> str:
         """Interrupt a run once its output or files show ready; returns its output."""
         checkout(self.dir / "linux", mode=how.get("mode", ""))
