@@ -38,23 +38,25 @@ def _child_setup() -> None:
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def group_alive(group: int) -> bool:
-    """Say whether any process of that process group still runs."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def members(group_id: int) -> list[int]:
+    """The processes of a process group that still run (zombies do not)."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, number = stat.read_text(errors="replace").rpartition(")")[2].split()[:3]
+            if int(number) == group_id and state not in "ZX":
+                found.append(int(stat.parent.name))
+    return found
 
 
 def kill_group(child: "subprocess.Popen[bytes]", grace: float = GRACE) -> None:
-    """End the child's process group, first kindly, and reap the child."""
-    for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, grace)):
+    """End the child's process group, first kindly, reap the child, see all of it gone."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, number)
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + grace
         while time.monotonic() < deadline:
-            if child.poll() is not None and not group_alive(child.pid):
+            if child.poll() is not None and not members(child.pid):
                 return
             time.sleep(0.02)
 
