@@ -15,7 +15,10 @@ def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     top = argparse.ArgumentParser(
         prog="ptebatch", description="Tests for batching of PTE-mapped large folios: "
-        "gets a kernel, puts the suite into it, builds, boots and judges it.")
+        "gets a kernel, puts the suite into it, builds, boots and judges it.",
+        epilog="Everything but the results of --out is kept in ~/.cache/ptebatch, or in "
+        "$PTEBATCH_CACHE. Exit status: 0 only if everything expected ran and was right, 1 if "
+        "not, 2 if it could not be tried.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, what: str) -> argparse.ArgumentParser:

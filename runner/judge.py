@@ -17,6 +17,7 @@ from runner.errors import Trouble
 from runner.expected import Cases, Skip
 from runner.ktap import FAIL, PASS, SKIP, Test
 from runner.packages import read_lines
+from runner.paths import TEMP_MARK
 
 # Verdicts, the gravest first: a boot is called by the first that applies.
 BUILD_FAILED = "build failed"
@@ -309,4 +310,5 @@ class _Judge:
 def results_below(folder: Path) -> Iterator[Path]:
     """Every result folder at or below folder, in order."""
     for path in sorted(folder.rglob("run.json")):
-        yield path.parent
+        if TEMP_MARK not in str(path):
+            yield path.parent

@@ -28,7 +28,8 @@ def new_folder(final: Path) -> Iterator[Path]:
     """
     final.parent.mkdir(parents=True, exist_ok=True)
     making = final.with_name(f"{final.name}{TEMP_MARK}{os.getpid()}")
-    remove(making)
+    for stale in final.parent.glob(f"{final.name}{TEMP_MARK}*"):
+        remove(stale)
     making.mkdir()
     try:
         yield making
@@ -48,16 +49,18 @@ def write_json(path: Path, data: Any) -> None:
 def write(folder: Path, result: Judgement) -> None:
     """Write result.json, junit.xml and ktap.txt into a result folder."""
     passed, failed, skipped = result.counts()
+    log = folder / "console.log"
+    lines = console.parse(log.read_bytes().decode(errors="backslashreplace")) \
+        if log.exists() else []
     write_json(folder / "result.json", {
         "verdict": result.verdict,
         "counts": {"passed": passed, "failed": failed, "skipped": skipped},
         **result.facts,
+        "banner": console.linux_version(lines),
         "problems": [asdict(problem) for problem in result.problems],
         "cases": [_leaf(leaf) for leaf in result.leaves],
     })
-    log = folder / "console.log"
-    if log.exists():
-        lines = console.parse(log.read_bytes().decode(errors="backslashreplace"))
+    if lines:
         (folder / "ktap.txt").write_text(ktap.text(lines))
     ET.ElementTree(junit(result)).write(folder / "junit.xml", encoding="utf-8",
                                         xml_declaration=True)

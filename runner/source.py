@@ -25,6 +25,12 @@ NEED = 6 * GIB
 WHO = "ptebatch <ptebatch@localhost> 0 +0000"
 
 
+def base_objects(cache: Cache) -> list[Path]:
+    """Where the base kernel's git objects are, if it has been made yet."""
+    objects = cache.root / f"linux-{SERIES}" / "objects"
+    return [objects] if objects.is_dir() else []
+
+
 def base_repo(cache: Cache) -> Path:
     """Return the bare repository of the base kernel, HEAD at its only commit.
 
@@ -99,7 +105,7 @@ def _keep(deb: Path, cache: Cache) -> Path:
 
 def _why(log: Path) -> str:
     reasons = [line[2:].strip() for line in read_lines(log) if line.startswith(("E:", "W:"))]
-    return reasons[-1][:160] if reasons else "apt gave no reason"
+    return reasons[0][:160] if reasons else "apt gave no reason"
 
 
 def import_package(deb: Path, repo: Path) -> None:

@@ -21,7 +21,7 @@ from runner.git import Repo
 from runner.interfaces import missing_interfaces
 from runner.paths import GIB, REPO, Cache, need_space
 from runner.progress import Progress
-from runner.source import SERIES, base_repo
+from runner.source import SERIES, base_objects, base_repo
 
 NEED = 6 * GIB
 HOOK = "mm/ptebatch"
@@ -70,7 +70,8 @@ def prepare(cache: Cache, kdir: str | None, patches: Sequence[Path] = ()) -> Tre
         check_kernel_tree(user)
         user = user.resolve()
         name = f"{user.name}-{hashlib.sha256(str(user).encode()).hexdigest()[:8]}"
-        objects = user_objects(user)
+        # Most of a kernel is the same everywhere: what the base has is not stored again.
+        objects = [*user_objects(user), *base_objects(cache)]
         version = str(user)
     path = cache.trees / name
     if not (path / "Makefile").exists():
