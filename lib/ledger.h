@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Ledgers: what every page table entry, page and folio of a space holds at one
+ * moment. A ledger remembers frames, it holds no reference on them. The same
+ * type is what the oracle edits to say what must come out.
+ */
+#ifndef PTEBATCH_LEDGER_H
+#define PTEBATCH_LEDGER_H
+
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+struct ptb_space;
+
+#define PTB_MAX_MMS	3
+
+enum ptb_kind {
+	PTB_HOLE,		/* pte_none(), or no page table */
+	PTB_PAGE,		/* a page of a folio */
+	PTB_ZERO,		/* the shared zero page */
+	PTB_SPECIAL,		/* special, no struct page for mm */
+	PTB_GUARD,		/* MADV_GUARD_INSTALL marker */
+	PTB_UFFD_MARKER,
+	PTB_POISON,
+	PTB_OTHER,		/* anything a layout cannot ask for */
+};
+
+/**
+ * struct ptb_pte - one entry
+ * @kind: what it is; the rest but @tag is for PTB_PAGE, PTB_ZERO, PTB_SPECIAL
+ * @folio: index into the ledger's folios (PTB_PAGE)
+ * @sub: page of that folio
+ * @mapcount: mappings of this page in all mms, -1 where the configuration
+ *	does not count them per page
+ * @tag: first eight bytes of the page's content
+ * @cont: arm64 only: part of a contiguous block
+ * @excl: PageAnonExclusive
+ */
+struct ptb_pte {
+	u8 kind;
+	bool write : 1;
+	bool dirty : 1;
+	bool young : 1;
+	bool soft : 1;
+	bool uffd : 1;
+	bool protnone : 1;
+	bool cont : 1;
+	bool excl : 1;
+	u16 folio;
+	u16 sub;
+	int mapcount;
+	u64 tag;
+};
+
+/**
+ * struct ptb_frec - one folio
+ * @head: frame number of its first page, 0 for a folio that only the oracle
+ *	knows
+ * @mapping: folio->mapping when first seen, to tell a leaked folio from a
+ *	frame that went to somebody else
+ * @refs: reference count; 0 once freed
+ * @pins: _pincount of a large folio
+ * @mapcount: mappings of all its pages in all mms
+ * @order: its order
+ * @anon: PageAnon
+ * @dirty: PG_dirty
+ * @accessed: PG_referenced or PG_active
+ * @fresh: allocated by the operation: PG_referenced and PG_active are free
+ * @movable: stands in a movable zone, so no longterm pins there
+ * @zero: the zero page, of which only @refs counts
+ * @hugetlb: exclusivity sits on the first page
+ */
+struct ptb_frec {
+	unsigned long head;
+	unsigned long mapping;
+	int refs;
+	int pins;
+	int mapcount;
+	u8 order;
+	bool anon : 1;
+	bool dirty : 1;
+	bool accessed : 1;
+	bool fresh : 1;
+	bool movable : 1;
+	bool zero : 1;
+	bool hugetlb : 1;
+};
+
+struct ptb_ledger {
+	unsigned int nr;		/* pages of the layout */
+	unsigned int nr_mms;
+	unsigned int nr_folios;
+	unsigned int max_folios;
+	bool mm_alive[PTB_MAX_MMS];
+	struct ptb_pte *pte[PTB_MAX_MMS];
+	struct ptb_frec *folio;
+	long rss[PTB_MAX_MMS][NR_MM_COUNTERS];
+	long acquired;			/* NR_FOLL_PIN_ACQUIRED */
+	long released;			/* NR_FOLL_PIN_RELEASED */
+};
+
+/**
+ * struct ptb_diff - where two ledgers differ
+ * @nr: number of differences
+ * @mm: of the first one that has a page, or -1
+ * @page: its page
+ * @print: how many of them to print; the caller sets this and @line
+ * @line: called for each difference, a sentence without newline
+ * @arg: handed to @line
+ */
+struct ptb_diff {
+	unsigned int nr;
+	int mm;
+	int page;
+	unsigned int print;
+	void (*line)(void *arg, const char *text);
+	void *arg;
+};
+
+struct ptb_ledger *ptb_ledger_alloc(unsigned int nr);
+void ptb_ledger_free(struct ptb_ledger *led);
+void ptb_ledger_copy(struct ptb_ledger *dst, const struct ptb_ledger *src);
+int ptb_ledger_read(struct ptb_space *space, const struct ptb_ledger *prev,
+		    struct ptb_ledger *led);
+int ptb_ledger_find(const struct ptb_ledger *led, unsigned long pfn,
+		    unsigned int *sub);
+char ptb_pte_char(const struct ptb_ledger *led, unsigned int mm,
+		  unsigned int page, bool sd_tracked);
+bool ptb_ledger_compare(const struct ptb_ledger *want,
+			const struct ptb_ledger *found, s16 *bind,
+			struct ptb_diff *diff);
+
+#endif /* PTEBATCH_LEDGER_H */

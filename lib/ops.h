@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Operations: one call under test each, described once, for hand-written rows,
+ * for the oracle, and later for random sequences and timing loops.
+ */
+#ifndef PTEBATCH_OPS_H
+#define PTEBATCH_OPS_H
+
+#include <linux/list.h>
+#include <linux/mm_types.h>
+
+struct ptb_space;
+
+enum ptb_gup_api {
+	PTB_GET,		/* get_user_pages() */
+	PTB_PIN,		/* pin_user_pages() */
+	PTB_GET_UNLOCKED,
+	PTB_PIN_UNLOCKED,
+	PTB_GET_REMOTE,
+	PTB_PIN_REMOTE,
+	PTB_GET_FAST,
+	PTB_PIN_FAST,
+	PTB_GET_FAST_ONLY,
+};
+
+/**
+ * struct ptb_gup - one request for pages
+ * @api: which function
+ * @flags: FOLL_* flags as its caller gives them
+ * @start: user address, need not be aligned
+ * @nr: number of pages
+ * @mm: whose, for the remote calls: index into the space's mms
+ * @no_pages: pages == NULL
+ * @killed: a SIGKILL is pending
+ */
+struct ptb_gup {
+	enum ptb_gup_api api;
+	unsigned int flags;
+	unsigned long start;
+	unsigned long nr;
+	unsigned int mm;
+	bool no_pages;
+	bool killed;
+};
+
+/* Guard words before and behind pages[]. */
+#define PTB_GUARDS	8
+
+/**
+ * struct ptb_taken - what a request brought
+ * @list: entry in the space's pins, until released
+ * @ret: what the call returned
+ * @room: length of @pages without the guards behind it
+ * @pages: the array handed to the call
+ * @folio: number in the books of the folio of each page, filled in by whoever
+ *	has compared @pages with them
+ * @pinned: FOLL_PIN, not FOLL_GET
+ * @guard_bad: index of a word of the array that the call had no business to
+ *	write (negative: in front of it), valid if @overrun
+ * @overrun: a word outside the first @ret ones changed
+ */
+struct ptb_taken {
+	struct list_head list;
+	long ret;
+	unsigned int room;
+	struct page **pages;
+	u16 *folio;
+	bool pinned;
+	long guard_bad;
+	bool overrun;
+};
+
+enum ptb_release {
+	PTB_RELEASE_EACH,	/* put_page() or unpin_user_page() */
+	PTB_RELEASE_ALL,	/* unpin_user_pages() */
+	PTB_RELEASE_DIRTY,	/* unpin_user_pages_dirty_lock() */
+	PTB_RELEASE_RANGE,	/* unpin_user_page_range_dirty_lock() */
+};
+
+struct ptb_taken *ptb_gup(struct ptb_space *space, const struct ptb_gup *req);
+void ptb_release(struct ptb_taken *taken, enum ptb_release how);
+void ptb_pins_release(struct ptb_space *space);
+bool ptb_gup_pins(enum ptb_gup_api api);
+const char *ptb_gup_name(enum ptb_gup_api api);
+const char *ptb_foll_names(unsigned int flags, char *buf, size_t size);
+
+#endif /* PTEBATCH_OPS_H */

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Running operations on a space and judging each of them. */
+#include <kunit/test.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "lib/report.h"
+#include "lib/session.h"
+
+/* One operation's books. */
+struct judged {
+	struct ptb_oracle oracle;
+	struct ptb_ledger *want;
+	struct ptb_ledger *found;
+	s16 *bind;
+};
+
+static void judged_free(struct judged *j)
+{
+	ptb_oracle_exit(&j->oracle);
+	ptb_ledger_free(j->want);
+	ptb_ledger_free(j->found);
+	kvfree(j->bind);
+}
+
+static bool judged_init(struct ptb_session *s, struct judged *j)
+{
+	struct ptb_space *space = s->space;
+
+	*j = (struct judged){
+		.want = ptb_ledger_alloc(space->layout.nr),
+		.found = ptb_ledger_alloc(space->layout.nr),
+	};
+	if (j->want && j->found)
+		j->bind = kvcalloc(j->want->max_folios, sizeof(*j->bind),
+				   GFP_KERNEL);
+	if (j->want)
+		ptb_ledger_copy(j->want, space->led);
+	if (!j->bind || ptb_oracle_init(&j->oracle, space, j->want)) {
+		judged_free(j);
+		ptb_space_fail(space, "no memory to judge an operation");
+		s->bad = true;
+		return false;
+	}
+	j->oracle.reuse_span = s->reuse_span;
+	return true;
+}
+
+/* The operation ran: read the books and compare. They become the space's. */
+static bool judge(struct ptb_session *s, struct judged *j)
+{
+	struct ptb_space *space = s->space;
+	bool ok = false;
+
+	if (ptb_ledger_read(space, space->led, j->found))
+		ptb_space_fail(space, "cannot read the books");
+	else
+		ok = ptb_report_compare(space, s->operation, space->led,
+					j->want, j->found, j->bind);
+	s->bad |= !ok;
+	swap(space->led, j->found);
+	return ok;
+}
+
+static __printf(2, 3) void fail(struct ptb_session *s, const char *fmt, ...)
+{
+	char text[160];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	ptb_space_fail(s->space, "%s: %s", s->operation, text);
+	s->bad = true;
+}
+
+static bool agree(struct ptb_session *s, long want, long found)
+{
+	if (want == PTB_UNKNOWN)
+		fail(s, "the oracle has no answer: the row is wrong");
+	else if (want != found)
+		fail(s, "returned %ld, expected %ld", found, want);
+	return want != PTB_UNKNOWN && want == found;
+}
+
+/**
+ * ptb_begin() - build the space of a row
+ * @s: filled in
+ * @test: the case; it has failed if this returns false
+ * @picture: the layout
+ * @n: what n stands for in it
+ *
+ * Return: true if there is a space, which ptb_end() must end.
+ */
+bool ptb_begin(struct ptb_session *s, struct kunit *test, const char *picture,
+	       unsigned int n)
+{
+	*s = (struct ptb_session){ .test = test, .picture = picture,
+				   .reuse_span = 1 };
+	s->space = ptb_space_create(test, picture, n);
+	return s->space;
+}
+
+/**
+ * ptb_end() - end the space of a row, and see that nothing was left over
+ * @s: the session
+ *
+ * Return: true if everything agreed, from the first operation on.
+ */
+bool ptb_end(struct ptb_session *s)
+{
+	struct kunit *test = s->test;
+	const enum kunit_status before = test->status;
+
+	test->status = KUNIT_SUCCESS;
+	ptb_space_destroy(s->space);
+	s->space = NULL;
+	s->bad |= test->status == KUNIT_FAILURE;
+	if (before == KUNIT_FAILURE)
+		kunit_set_failure(test);
+	return !s->bad;
+}
+
+static void name_gup(struct ptb_session *s, const struct ptb_gup *req)
+{
+	const long page = (long)(req->start >> PAGE_SHIFT) -
+			  (long)(s->space->base >> PAGE_SHIFT);
+	char flags[80], offset[24] = "";
+
+	if (req->start & ~PAGE_MASK)
+		snprintf(offset, sizeof(offset), " + %lu bytes",
+			 req->start & ~PAGE_MASK);
+	snprintf(s->operation, sizeof(s->operation),
+		 "%s(%s) from page %ld%s, %lu pages%s%s",
+		 ptb_gup_name(req->api),
+		 ptb_foll_names(req->flags, flags, sizeof(flags)), page, offset,
+		 req->nr, req->no_pages ? ", pages == NULL" : "",
+		 req->killed ? ", killed" : "");
+}
+
+/* pages[] against what the oracle listed. */
+static void judge_pages(struct ptb_session *s, struct judged *j,
+			struct ptb_taken *t)
+{
+	const struct ptb_oracle *o = &j->oracle;
+	const struct ptb_ledger *led = s->space->led;
+	long i;
+
+	if (t->overrun)
+		fail(s, "pages[%ld] was written, the call returned %ld",
+		     t->guard_bad, t->ret);
+	if (!t->pages || t->ret <= 0)
+		return;
+	t->folio = kvcalloc(t->ret, sizeof(*t->folio), GFP_KERNEL);
+	if (!t->folio) {
+		fail(s, "no memory");
+		return;
+	}
+	for (i = 0; i < t->ret; i++) {
+		unsigned int sub = 0;
+		int want = j->bind[o->page_folio[i]];
+		int found = ptb_ledger_find(led, page_to_pfn(t->pages[i]), &sub);
+
+		t->folio[i] = max(found, 0);
+		if (found == want && sub == o->page_sub[i])
+			continue;
+		fail(s, "pages[%ld]: expected page %u of folio %d, found page %u of folio %d",
+		     i, o->page_sub[i], want, sub, found);
+		return;
+	}
+}
+
+/**
+ * ptb_do_gup() - a request for pages, judged
+ * @s: the session
+ * @req: the request
+ *
+ * Return: the outcome, for ptb_do_release(), or NULL if something did not
+ * agree; what was taken is then returned when the session ends.
+ */
+struct ptb_taken *ptb_do_gup(struct ptb_session *s, const struct ptb_gup *req)
+{
+	struct ptb_taken *t = NULL;
+	struct judged j;
+	long want;
+
+	if (s->bad || !judged_init(s, &j))
+		return NULL;
+	name_gup(s, req);
+	want = ptb_oracle_gup(&j.oracle, req);
+	if (want == PTB_UNKNOWN)
+		agree(s, want, 0);
+	else
+		t = ptb_gup(s->space, req);
+	if (t) {
+		bool same = agree(s, want, t->ret);
+
+		if (judge(s, &j) && same)
+			judge_pages(s, &j, t);
+	} else {
+		s->bad = true;
+	}
+	judged_free(&j);
+	return s->bad ? NULL : t;
+}
+
+/**
+ * ptb_do_release() - return what a request took, judged
+ * @s: the session
+ * @taken: from ptb_do_gup(); NULL does nothing
+ * @how: by which calls
+ */
+void ptb_do_release(struct ptb_session *s, struct ptb_taken *taken,
+		    enum ptb_release how)
+{
+	static const char * const names[] = {
+		[PTB_RELEASE_EACH] = "page by page",
+		[PTB_RELEASE_ALL] = "by unpin_user_pages",
+		[PTB_RELEASE_DIRTY] = "by unpin_user_pages_dirty_lock",
+		[PTB_RELEASE_RANGE] = "by unpin_user_page_range_dirty_lock",
+	};
+	struct judged j;
+
+	if (!taken || s->bad || !judged_init(s, &j))
+		return;
+	snprintf(s->operation, sizeof(s->operation), "release of %ld pages %s",
+		 taken->ret, names[how]);
+	ptb_oracle_release(&j.oracle, taken, how);
+	ptb_release(taken, how);
+	judge(s, &j);
+	judged_free(&j);
+}
+
+static long errno_of(int vm_fault)
+{
+	if (vm_fault & (VM_FAULT_HWPOISON | VM_FAULT_HWPOISON_LARGE))
+		return -EHWPOISON;
+	return vm_fault & VM_FAULT_ERROR ? -EFAULT : 0;
+}
+
+/**
+ * ptb_do_fault() - one page fault, judged
+ * @s: the session
+ * @page: where
+ * @flags: FAULT_FLAG_WRITE, FAULT_FLAG_UNSHARE or 0; the VMA must allow it
+ */
+void ptb_do_fault(struct ptb_session *s, unsigned int page, unsigned int flags)
+{
+	struct judged j;
+	long want, found;
+
+	if (s->bad || !judged_init(s, &j))
+		return;
+	snprintf(s->operation, sizeof(s->operation), "%s fault at page %u",
+		 flags & FAULT_FLAG_WRITE ? "write" :
+		 flags & FAULT_FLAG_UNSHARE ? "unshare" : "read", page);
+	want = ptb_oracle_fault(&j.oracle, page, flags);
+	found = errno_of(ptb_fault(s->space->mm[0], ptb_addr(s->space, page),
+				   flags));
+	agree(s, want, found);
+	judge(s, &j);
+	judged_free(&j);
+}
+
+/**
+ * ptb_do_fork() - fork(), judged
+ * @s: the session
+ *
+ * Return: the child's number, or -1 if something did not agree.
+ */
+int ptb_do_fork(struct ptb_session *s)
+{
+	struct judged j;
+	int want, child;
+
+	if (s->bad || !judged_init(s, &j))
+		return -1;
+	strscpy(s->operation, "fork");
+	want = ptb_oracle_fork(&j.oracle);
+	child = ptb_space_fork(s->space);
+	agree(s, want, child);
+	judge(s, &j);
+	judged_free(&j);
+	return s->bad ? -1 : child;
+}
+
+/**
+ * ptb_do_exit() - the end of one mm, judged
+ * @s: the session
+ * @mm: which; 0 is the parent
+ */
+void ptb_do_exit(struct ptb_session *s, unsigned int mm)
+{
+	struct judged j;
+
+	if (s->bad || !judged_init(s, &j))
+		return;
+	snprintf(s->operation, sizeof(s->operation), "exit of mm %u", mm);
+	ptb_oracle_exit_mm(&j.oracle, mm);
+	ptb_space_exit(s->space, mm);
+	judge(s, &j);
+	judged_free(&j);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Spaces: a real mm_struct with real VMAs, built from a layout in kernel
+ * context, that can fork and proves at its end that nothing was left over.
+ */
+#ifndef PTEBATCH_SPACE_H
+#define PTEBATCH_SPACE_H
+
+#include <linux/list.h>
+#include <linux/mm_types.h>
+#include <linux/sched.h>
+
+#include "lib/layout.h"
+#include "lib/ledger.h"
+
+struct kunit;
+
+/* Where layouts stand, and where what needs an mremap() is built first. */
+#define PTB_BASE	0x40000000UL
+#define PTB_STAGE	0x80000000UL
+
+/**
+ * struct ptb_space - an mm made from a layout, and its children
+ * @test: the case it belongs to
+ * @layout: what was asked for; states change as operations run, see @led
+ * @base: address of page 0
+ * @mm: the mm itself is mm[0], the mm that still maps the "s" pages is mm[1]
+ *	if there are any, forks come behind; NULL once gone
+ * @nr_mms: how many there have been
+ * @keeper: index of the mm that keeps "s" pages mapped, or 0
+ * @user: the thread that uses mm[0], or NULL
+ * @file: the shmem or secretmem file behind file VMAs, or NULL
+ * @file_shift: page of that file that layout page 0 maps
+ * @special: the page behind "x" entries
+ * @led: the last ledger read, NULL while building
+ * @pins: pages that an operation took and nobody returned yet
+ * @hint: see ledger.c
+ * @failed: something was reported; keep quiet about what follows from it
+ */
+struct ptb_space {
+	struct kunit *test;
+	struct ptb_layout layout;
+	unsigned long base;
+	struct mm_struct *mm[PTB_MAX_MMS];
+	unsigned int nr_mms;
+	unsigned int keeper;
+	struct task_struct *user;
+	struct file *file;
+	unsigned int file_shift;
+	struct page *special;
+	struct ptb_ledger *led;
+	struct list_head pins;
+	struct list_head spacers;
+	unsigned int hint;
+	bool failed;
+};
+
+static inline unsigned long ptb_addr(const struct ptb_space *space, long page)
+{
+	return space->base + page * PAGE_SIZE;
+}
+
+struct ptb_space *ptb_space_create(struct kunit *test, const char *picture,
+				   unsigned int n);
+void ptb_space_destroy(struct ptb_space *space);
+int ptb_space_fork(struct ptb_space *space);
+void ptb_space_exit(struct ptb_space *space, unsigned int mm);
+__printf(2, 3) void ptb_space_fail(struct ptb_space *space,
+				   const char *fmt, ...);
+
+/* build.c */
+int ptb_build(struct ptb_space *space);
+int ptb_fault(struct mm_struct *mm, unsigned long addr, unsigned int flags);
+void ptb_anon_orders(unsigned long orders);
+
+/* mmstate.c */
+void ptb_drain(void);
+int ptb_mm_state_init(void);
+void ptb_mm_state_exit(void);
+struct file *ptb_shmem_file(void);
+bool ptb_has_movable(void);
+
+#endif /* PTEBATCH_SPACE_H */
