@@ -158,6 +158,23 @@ class CommandLine(TempCase):
         self.interrupted(signal.SIGINT, "cache/trees/*/.kunit-*/one.o", mode="slow")
         self.assertEqual(self.running("kunit.py"), [])
 
+    def test_after_kill_9_the_next_run_trusts_nothing(self) -> None:
+        checkout(self.dir / "linux")
+        tools = fake_tools(self.dir / "bin", HANG)
+        with ptebatch(["run", "--kdir", self.dir / "linux", "--out", self.out],
+                      cache=self.cache, tools=tools, wait=False) as child:
+            deadline = time.monotonic() + 30
+            while time.monotonic() < deadline and not list(self.out.glob("*/console.log")):
+                time.sleep(0.05)
+            child.kill()
+            child.communicate()
+        time.sleep(0.3)
+        self.assertEqual(self.running("qemu-system"), [])
+        self.assertEqual([path for path in self.out.iterdir() if ".making-" not in path.name], [])
+        status, text = self.start()
+        self.assertEqual(status, 0, text)
+        self.assertEqual([path.name for path in self.out.iterdir()], ["arm64-plain"])
+
     def tearDown_tree(self) -> None:
         """Start over with no kernel tree."""
         for name in ("linux", "out", "cache", "bin"):
