@@ -114,7 +114,8 @@ int ptb_fault_file(struct ptb_space *space, unsigned int start,
 		   unsigned int end)
 {
 	const struct ptb_layout *l = &space->layout;
-	unsigned int i, flags;
+	const bool movable = l->vma[l->page[start].vma].flags & PTB_VMA_MOV;
+	unsigned int i, flags, pin = 0;
 	int ret;
 
 	/* Or do_set_pmd() maps a large folio by a PMD; ptb_edit() undoes it. */
@@ -128,7 +129,11 @@ int ptb_fault_file(struct ptb_space *space, unsigned int start,
 		if (!ptb_state_maps(state))
 			continue;
 		flags = state == 'f' || state == 'c' ? 0 : FAULT_FLAG_WRITE;
+		if (!movable)
+			pin = memalloc_pin_save();
 		ret = ptb_fault(space->mm[0], ptb_addr(space, i), flags);
+		if (!movable)
+			memalloc_pin_restore(pin);
 		if (ret) {
 			ptb_space_fail(space, "building: fault at page %u gives %#x",
 				       i, ret);

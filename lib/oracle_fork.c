@@ -20,8 +20,11 @@ static void copy_for_child(struct ptb_oracle *o, unsigned int child,
 			       .soft = pgtable_supports_soft_dirty(),
 			       .young = true, .excl = true,
 			       .protnone = ptb_oracle_vma(o, page) & PTB_VMA_NONE,
+			       .uffd = o->led->pte[0][page].uffd,
 			       .tag = o->led->pte[0][page].tag };
 
+	if (pte.uffd)
+		pte.write = false;
 	pte.folio = ptb_oracle_new_folio(o);
 	ptb_oracle_map(o, child, page, pte);
 }
@@ -45,8 +48,11 @@ static void fork_page(struct ptb_oracle *o, unsigned int child,
 	if (!(vma & (PTB_VMA_SHM | PTB_VMA_SECRET)))
 		p->write = false;
 	pte = *p;
-	/* No uffd context goes along, so the child is not write-protected. */
-	pte.uffd = false;
+	/*
+	 * dup_userfaultfd() takes VM_UFFD_WP from the child only where there is
+	 * a context; a space's (uffd) VMAs have none.
+	 */
+	pte.uffd &= !!(vma & PTB_VMA_UFFD);
 	pte.young = false;
 	if (vma & (PTB_VMA_SHM | PTB_VMA_SECRET))
 		pte.dirty = false;
@@ -69,8 +75,8 @@ static void fork_pte(struct ptb_oracle *o, unsigned int child,
 	case PTB_SPECIAL:
 		*c = *p;
 		c->young = false;
-		c->uffd = false;
 		break;
+	case PTB_UFFD_MARKER:
 	case PTB_GUARD:
 	case PTB_POISON:
 		c->kind = p->kind;

@@ -268,6 +268,8 @@ static void migrate(struct ptb_oracle *o, unsigned int folio)
 			p->folio = to;
 			/* try_to_migrate_one() keeps the bit in the folio, too. */
 			new->dirty |= p->dirty;
+			p->dirty &= ptb_migration_keeps_dirty();
+			p->young &= ptb_migration_keeps_young();
 		}
 	}
 }

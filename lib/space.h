@@ -60,6 +60,12 @@ static inline unsigned long ptb_addr(const struct ptb_space *space, long page)
 	return space->base + page * PAGE_SIZE;
 }
 
+static inline const struct ptb_lvma *ptb_vma_of(const struct ptb_space *space,
+						unsigned int page)
+{
+	return &space->layout.vma[space->layout.page[page].vma];
+}
+
 struct ptb_space *ptb_space_create(struct kunit *test, const char *picture,
 				   unsigned int n);
 void ptb_space_destroy(struct ptb_space *space);
@@ -79,5 +85,8 @@ int ptb_mm_state_init(void);
 void ptb_mm_state_exit(void);
 struct file *ptb_shmem_file(void);
 bool ptb_has_movable(void);
+bool ptb_migration_keeps_young(void);
+bool ptb_migration_keeps_dirty(void);
+bool ptb_migration_has_ad(void);
 
 #endif /* PTEBATCH_SPACE_H */

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fork(): what is shared, what is copied because it may be pinned, and how both
+ * ends part again. A row is a picture and a story.
+ */
+#include <kunit/test.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+
+#include "kunit/gup_rows.h"
+#include "lib/session.h"
+
+/**
+ * enum story - what happens after the space was built
+ * @CHILD_FIRST: fork, the child exits
+ * @PARENT_FIRST: fork, the parent exits
+ * @WRITE_THEN_EXIT: fork, the parent writes to every page, the child exits,
+ *	the parent writes again
+ * @PIN_FORK: the parent pins the requested pages (read), forks, the child
+ *	exits, the pins go
+ * @PIN_WRITE_FORK: the same with a write pin
+ * @FORK_PIN: fork, then a read-only pin, which must unshare
+ * @FORK_FORK: fork twice, the first child exits first
+ */
+enum story {
+	CHILD_FIRST,
+	PARENT_FIRST,
+	WRITE_THEN_EXIT,
+	PIN_FORK,
+	PIN_WRITE_FORK,
+	FORK_PIN,
+	FORK_FORK,
+	NR_STORIES,
+};
+
+struct fork_row {
+	const char *name;
+	const char *picture;
+	unsigned long orders;
+};
+
+static const struct fork_row fork_rows[] = {
+	/* the common case: all writable */
+	{ "whole folio", "[w*n]", ALL_ORDERS },
+	{ "order 0, scattered and consecutive", "wwww<wwww>", 0 },
+	/* a pin on any page makes fork copy every exclusive page of the folio */
+	{ "one page pinned, the first", "{[w}w*n-1]", LARGE },
+	{ "one page pinned, the last", "[w*n-1{w]}", LARGE },
+	{ "middle of the folio pinned", "[w*n/4{w*n/2}w*n/4]", LARGE },
+	{ "pinned folio beside another one", "{[w*n]}[w*n]", LARGE & ~BIT(9) },
+	/* only the exclusive pages of a pinned folio are copied */
+	{ "first half formerly shared", "[e*n/2{w*n/2]}", LARGE },
+	{ "page 0 formerly shared", "[e{w*n-1]}", LARGE },
+	{ "page 0 exclusive, rest formerly shared", "{[w}e*n-1]", LARGE },
+	{ "first half still shared", "[s*n/2{w*n/2]}", LARGE },
+	/* write bits and A/D bits differ inside a batch */
+	{ "mixed write bits", "[wrwrwwrrwrwrwwrr]", 0 },
+	{ "clean and dirty", "[c*n/2 w*n/2]", LARGE },
+	{ "dirty first", "[wc*n-1]", LARGE },
+	/* entries that are not pages */
+	{ "holes, zero pages, markers", "w.z[w.gw][wwzw]hw", 0 },
+	{ "protnone inside", "[w*n/2 p w*n/2-1]", LARGE },
+	{ "special entries", "(mixed)wxxw", 0 },
+	/* the child has no uffd context, the parent keeps its protection */
+	{ "uffd-wp", "(uffd)[w*n/2 u*n/2]", LARGE },
+	{ "uffd-wp marker", "(uffd)wmw", 0 },
+	{ "soft-dirty tracked", "(sd)[w*n/2 t*n/2]", LARGE },
+	/* boundaries */
+	{ "over a page table boundary", "[w*n/2^w*n/2]", LARGE },
+	{ "over a VMA boundary", "[w*n/2|(ro)r*n/2]", LARGE },
+	{ "in two pieces, swapped", "A[-*n/2 w*n/2]|A[w*n/2 -*n/2]",
+	  BIT(2) | BIT(4) | BIT(7) },
+	{ "abutting folios", "<[w*n][w*n]>", LARGE & ~BIT(9) },
+	{ "partly mapped", "[.*n/2 w*n/2]", LARGE },
+	{ "one page mapped", "[.*n-1 w]", LARGE },
+	{ "read-only VMA", "(ro)[r*n]", ALL_ORDERS },
+	{ "PROT_NONE VMA", "(none)[p*n]", ALL_ORDERS },
+	/* file pages: shared ones are not copied, private ones are shared */
+	{ "shmem", "(shm)[w*n]", ALL_ORDERS },
+	{ "private file, half copied", "(cow)[f*n/2 w*n/2]", LARGE },
+};
+
+static void fork_desc(const struct fork_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(fork, fork_rows, fork_desc);
+
+static struct ptb_taken *pin(struct ptb_session *s, unsigned int flags)
+{
+	const struct ptb_layout *l = &s->space->layout;
+	const struct ptb_gup req = {
+		.api = PTB_PIN, .flags = flags,
+		.start = ptb_addr(s->space, l->req_start),
+		.nr = l->req_end - l->req_start,
+	};
+
+	return ptb_do_gup(s, &req);
+}
+
+/* Faults in other memory than this are other suites' business. */
+static bool may_write(struct ptb_session *s, unsigned int page)
+{
+	const unsigned int flags = ptb_vma_of(s->space, page)->flags;
+
+	return s->space->layout.page[page].state != '-' &&
+	       !(flags & (PTB_VMA_RO | PTB_VMA_NONE | PTB_VMA_SHM));
+}
+
+static void write_all(struct ptb_session *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->space->layout.nr; i++)
+		if (may_write(s, i))
+			ptb_do_fault(s, i, FAULT_FLAG_WRITE);
+}
+
+static void tell(struct ptb_session *s, enum story story)
+{
+	struct ptb_taken *t = NULL;
+	int child, other;
+
+	if (story == PIN_FORK || story == PIN_WRITE_FORK) {
+		t = pin(s, story == PIN_FORK ? 0 : FOLL_WRITE);
+		if (!t)
+			return;
+	}
+	child = ptb_do_fork(s);
+	if (child < 0)
+		return;
+	switch (story) {
+	case PARENT_FIRST:
+		ptb_do_exit(s, 0);
+		break;
+	case WRITE_THEN_EXIT:
+		write_all(s);
+		ptb_do_exit(s, child);
+		write_all(s);
+		break;
+	case FORK_PIN:
+		t = pin(s, 0);
+		break;
+	case FORK_FORK:
+		other = ptb_do_fork(s);
+		ptb_do_exit(s, child);
+		if (other > 0)
+			ptb_do_exit(s, other);
+		break;
+	default:
+		break;
+	}
+	if (story != PARENT_FIRST && story != FORK_FORK)
+		ptb_do_exit(s, child);
+	ptb_do_release(s, t, PTB_RELEASE_ALL);
+}
+
+static void fork_rows_case(struct kunit *test)
+{
+	const struct fork_row *row = test->param_value;
+	unsigned long orders = row->orders ?: BIT(0);
+	unsigned int order, story;
+
+	if (strstr(row->picture, "sd)") && !pgtable_supports_soft_dirty()) {
+		kunit_skip(test, "no soft-dirty on this architecture");
+		return;
+	}
+	ptb_watch_start(test);
+	for_each_set_bit(order, &orders, 10) {
+		for (story = 0; story < NR_STORIES; story++) {
+			struct ptb_session s;
+
+			/* Where "s" pages have their other mm, there is room
+			 * for one child only.
+			 */
+			if (story == FORK_FORK && strchr(row->picture, 's'))
+				continue;
+			if (!ptb_begin(&s, test, row->picture, 1 << order))
+				goto out;
+			tell(&s, story);
+			if (!ptb_end(&s))
+				goto out;
+		}
+	}
+out:
+	ptb_watch_stop(test);
+}
+
+static int fork_suite_init(struct kunit_suite *suite)
+{
+	return ptb_mm_state_init();
+}
+
+static void fork_suite_exit(struct kunit_suite *suite)
+{
+	ptb_mm_state_exit();
+}
+
+static struct kunit_case fork_cases[] = {
+	KUNIT_CASE_PARAM(fork_rows_case, fork_gen_params),
+	{}
+};
+
+static struct kunit_suite fork_suite = {
+	.name = "fork",
+	.suite_init = fork_suite_init,
+	.suite_exit = fork_suite_exit,
+	.test_cases = fork_cases,
+};
+kunit_test_suite(fork_suite);

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Write faults on write-protected anonymous memory: reuse or copy. Each row is
+ * faulted at each of its requested pages alone, on a fresh space, and then at
+ * all of them in one space, upwards and downwards.
+ */
+#include <kunit/test.h>
+#include <linux/mm.h>
+
+#include "kunit/gup_rows.h"
+#include "lib/session.h"
+
+/**
+ * struct reuse_row - a picture to be written to
+ * @name: of the row
+ * @picture: see lib/layout.h; requested pages are written to
+ * @orders: n is 1 << each of them
+ * @pin: pin this page first (-1: none), and hold the pin over the faults
+ */
+struct reuse_row {
+	const char *name;
+	const char *picture;
+	unsigned long orders;
+	int pin;
+};
+
+static const struct reuse_row reuse_rows[] = {
+	/* what fork() and the child's exit leave behind */
+	{ "formerly shared", "[e*n]", ALL_ORDERS, -1 },
+	{ "still shared", "[s*n]", ALL_ORDERS, -1 },
+	/* a page that never was shared, only write-protected */
+	{ "read-only, exclusive", "[r*n]", ALL_ORDERS, -1 },
+	/* neighbours made writable without being exclusive */
+	{ "second half still shared", "{[e*n/2}s*n/2]", LARGE, -1 },
+	{ "page 0 still shared", "[s{e*n-1]}", LARGE, -1 },
+	{ "last page still shared", "{[e*n-1}s]", LARGE, -1 },
+	/* exclusivity of one page taken for all */
+	{ "page 0 exclusive", "[re*n-1]", LARGE, -1 },
+	{ "page 0 formerly shared", "[er*n-1]", LARGE, -1 },
+	{ "every second page exclusive", "[erererererererer]", 0, -1 },
+	{ "some writable already", "[ewweeewe]", 0, -1 },
+	/* partly mapped: all references are still ours */
+	{ "only the first half mapped", "{[e*n/2}.*n/2]", LARGE, -1 },
+	{ "only the second half mapped", "[.*n/2{e*n/2]}", LARGE, -1 },
+	{ "holes in between", "[e.ee.eee]", 0, -1 },
+	/* mapcount 1: rather copied, and the rest freed */
+	{ "one page mapped, the first", "{[e}.*n-1]", LARGE, -1 },
+	{ "one page mapped, the last", "[.*n-1{e]}", LARGE, -1 },
+	/* bounded by page table, VMA and folio, in both directions */
+	{ "over a page table boundary", "[e*n/2^e*n/2]", LARGE, -1 },
+	{ "over a VMA boundary", "[e*n/2|e*n/2]", LARGE, -1 },
+	{ "a read-only VMA behind", "{[e*n/2}|(ro)e*n/2]", LARGE, -1 },
+	{ "a read-only VMA inside", "{[ee}|(ro)ee|eeee]", 0, -1 },
+	{ "in two pieces, swapped", "A[-*n/2 e*n/2]|A[e*n/2 -*n/2]",
+	  BIT(2) | BIT(4) | BIT(7), -1 },
+	{ "two folios that abut", "<[e*n][e*n]>", LARGE & ~BIT(9), -1 },
+	{ "mixed orders side by side", "eeee[eeee][e*8]e*16[e*16]e", 0, -1 },
+	{ "order 0, consecutive", "<e*16>", 0, -1 },
+	/* neighbours are not written to: no dirty bit for them */
+	{ "zero pages and holes between", "ez.e[eeee]z", 0, -1 },
+	/* tracked pages are left alone */
+	{ "uffd-wp at the end", "(uffd){[e*n-1}u]", LARGE, -1 },
+	{ "uffd-wp asked for", "(uffd)[u*n/2 e*n/2]", LARGE, -1 },
+	{ "soft-dirty tracked inside", "(sd)[et*n/2 e*n/2-1]", LARGE, -1 },
+	{ "protnone inside", "[ep*n/2 e*n/2-1]", LARGE, -1 },
+	/* somebody else holds a reference: today's answer stands */
+	{ "first page pinned", "[r{e*n-1]}", LARGE, 0 },
+	/* other memory */
+	{ "private file pages", "(cow)[f*n]", ALL_ORDERS, -1 },
+	{ "private file, half copied", "(cow)[f*n/2 e*n/2]", LARGE, -1 },
+	{ "shmem, read-only entries", "(shm)[f*n]", ALL_ORDERS, -1 },
+};
+
+static void reuse_desc(const struct reuse_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(reuse, reuse_rows, reuse_desc);
+
+static struct ptb_taken *pin_one(struct ptb_session *s, int page)
+{
+	const struct ptb_gup req = {
+		.api = PTB_PIN, .start = ptb_addr(s->space, page), .nr = 1,
+	};
+
+	return page < 0 ? NULL : ptb_do_gup(s, &req);
+}
+
+/* One store, alone. */
+static bool store_one(struct kunit *test, const struct reuse_row *row,
+		      unsigned int n, unsigned int page)
+{
+	struct ptb_session s;
+	struct ptb_taken *pin;
+
+	if (!ptb_begin(&s, test, row->picture, n))
+		return false;
+	pin = pin_one(&s, row->pin);
+	if (s.space->layout.page[page].state != '-')
+		ptb_do_fault(&s, page, FAULT_FLAG_WRITE);
+	ptb_do_release(&s, pin, PTB_RELEASE_ALL);
+	return ptb_end(&s);
+}
+
+/* A store to each page, each judged; or an unshare fault. */
+static bool fault_all(struct kunit *test, const struct reuse_row *row,
+		      unsigned int n, bool down, unsigned int flags,
+		      unsigned int *from, unsigned int *to)
+{
+	struct ptb_session s;
+	struct ptb_taken *pin;
+	unsigned int i, page;
+
+	if (!ptb_begin(&s, test, row->picture, n))
+		return false;
+	*from = s.space->layout.req_start;
+	*to = s.space->layout.req_end;
+	pin = pin_one(&s, row->pin);
+	for (i = *from; i < *to; i++) {
+		page = down ? *from + *to - 1 - i : i;
+		if (s.space->layout.page[page].state == '-')
+			continue;
+		/* An unshare fault is for present, read-only, private pages. */
+		if (flags & FAULT_FLAG_UNSHARE &&
+		    !strchr("rsef", s.space->layout.page[page].state))
+			continue;
+		if (flags & FAULT_FLAG_UNSHARE &&
+		    ptb_vma_of(s.space, page)->flags & PTB_VMA_SHM)
+			continue;
+		ptb_do_fault(&s, page, flags);
+	}
+	ptb_do_release(&s, pin, PTB_RELEASE_ALL);
+	return ptb_end(&s);
+}
+
+/* A few pages that tell: both ends, the middle and the block's edges. */
+static bool telling(unsigned int i, unsigned int from, unsigned int to)
+{
+	return i < from + 2 || i + 2 >= to || i == (from + to) / 2 ||
+	       i - from == 15 || i - from == 16;
+}
+
+static void wp_reuse_rows(struct kunit *test)
+{
+	const struct reuse_row *row = test->param_value;
+	unsigned long orders = row->orders ?: BIT(0);
+	unsigned int order, from = 0, to = 0, i;
+
+	if (strstr(row->picture, "sd)") && !pgtable_supports_soft_dirty()) {
+		kunit_skip(test, "no soft-dirty on this architecture");
+		return;
+	}
+	ptb_watch_start(test);
+	for_each_set_bit(order, &orders, 10) {
+		const unsigned int n = 1 << order;
+
+		if (!fault_all(test, row, n, false, FAULT_FLAG_WRITE, &from, &to) ||
+		    !fault_all(test, row, n, true, FAULT_FLAG_WRITE, &from, &to) ||
+		    !fault_all(test, row, n, false, FAULT_FLAG_UNSHARE, &from, &to))
+			break;
+		for (i = from; i < to; i++)
+			if (telling(i, from, to) && !store_one(test, row, n, i))
+				goto out;
+		cond_resched();
+	}
+out:
+	ptb_watch_stop(test);
+}
+
+static int wp_reuse_init(struct kunit_suite *suite)
+{
+	return ptb_mm_state_init();
+}
+
+static void wp_reuse_exit(struct kunit_suite *suite)
+{
+	ptb_mm_state_exit();
+}
+
+static struct kunit_case wp_reuse_cases[] = {
+	KUNIT_CASE_PARAM(wp_reuse_rows, reuse_gen_params),
+	{}
+};
+
+static struct kunit_suite wp_reuse_suite = {
+	.name = "wp_reuse",
+	.suite_init = wp_reuse_init,
+	.suite_exit = wp_reuse_exit,
+	.test_cases = wp_reuse_cases,
+};
+kunit_test_suite(wp_reuse_suite);
