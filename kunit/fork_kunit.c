@@ -166,7 +166,7 @@ static void fork_rows_case(struct kunit *test)
 		kunit_skip(test, "no soft-dirty on this architecture");
 		return;
 	}
-	ptb_watch_start(test);
+	ptb_watch_start(test, PTB_DEADLINE);
 	for_each_set_bit(order, &orders, 10) {
 		for (story = 0; story < NR_STORIES; story++) {
 			struct ptb_session s;
@@ -187,6 +187,62 @@ out:
 	ptb_watch_stop(test);
 }
 
+/*
+ * Content: what is stored through a pin is seen through the mapping and not in
+ * the child, and what is stored through the mapping is seen by the pin; before
+ * the fork, while the child lives, and after it has gone.
+ */
+static void stores_meet(struct kunit *test)
+{
+	const struct fork_row *row = test->param_value;
+	unsigned long orders = row->orders ?: BIT(0);
+	unsigned int order;
+
+	ptb_watch_start(test, PTB_DEADLINE);
+	for_each_set_bit(order, &orders, 10) {
+		struct ptb_taken *t;
+		struct ptb_session s;
+		unsigned int last, at;
+		int child;
+
+		if (!ptb_begin(&s, test, row->picture, 1 << order))
+			break;
+		at = s.space->layout.req_start;
+		last = s.space->layout.req_end - 1;
+		t = pin(&s, FOLL_WRITE);
+		ptb_do_store_pinned(&s, t, 0, 0x1111);
+		ptb_do_store(&s, last, 0x2222);
+		child = ptb_do_fork(&s);
+		ptb_do_store_pinned(&s, t, 0, 0x3333);
+		ptb_do_store_pinned(&s, t, last - at, 0x4444);
+		ptb_do_store(&s, at, 0x5555);
+		ptb_do_store(&s, last, 0x6666);
+		if (child > 0)
+			ptb_do_exit(&s, child);
+		ptb_do_store_pinned(&s, t, 0, 0x7777);
+		ptb_do_store(&s, last, 0x8888);
+		ptb_do_release(&s, t, PTB_RELEASE_DIRTY);
+		ptb_do_store(&s, at, 0x9999);
+		if (!ptb_end(&s))
+			break;
+	}
+	ptb_watch_stop(test);
+}
+
+static const struct fork_row store_rows[] = {
+	{ "all writable", "[w*n]", ALL_ORDERS },
+	{ "formerly shared", "[e*n]", ALL_ORDERS },
+	{ "still shared", "[s]", 0 },
+	{ "one page of the folio", "[w*n/2{w}w*n/2-1]", LARGE },
+	{ "over two folios", "[w*n/2{w*n/2][w*n/2}w*n/2]", LARGE },
+	{ "half of it shared", "[e*n/2 w*n/2]", LARGE },
+	{ "hole and zero page", "w{.w}z", 0 },
+	{ "private file pages", "(cow)[f*n]", ALL_ORDERS },
+	{ "shared file pages", "(shm)[w*n]", ALL_ORDERS },
+};
+
+KUNIT_ARRAY_PARAM(store, store_rows, fork_desc);
+
 static int fork_suite_init(struct kunit_suite *suite)
 {
 	return ptb_mm_state_init();
@@ -199,6 +255,7 @@ static void fork_suite_exit(struct kunit_suite *suite)
 
 static struct kunit_case fork_cases[] = {
 	KUNIT_CASE_PARAM(fork_rows_case, fork_gen_params),
+	KUNIT_CASE_PARAM(stores_meet, store_gen_params),
 	{}
 };
 

@@ -40,6 +40,11 @@ static void gup_fast_rows(struct kunit *test)
 	gup_run_row(test, test->param_value, fast_calls, ARRAY_SIZE(fast_calls));
 }
 
+static void gup_fast_edges(struct kunit *test)
+{
+	gup_run_edge(test, fast_calls, ARRAY_SIZE(fast_calls));
+}
+
 static int gup_fast_init(struct kunit_suite *suite)
 {
 	return ptb_mm_state_init();
@@ -52,6 +57,7 @@ static void gup_fast_exit(struct kunit_suite *suite)
 
 static struct kunit_case gup_fast_cases[] = {
 	KUNIT_CASE_PARAM(gup_fast_rows, gup_next_row),
+	KUNIT_CASE_PARAM(gup_fast_edges, gup_next_edge),
 	{}
 };
 

@@ -135,6 +135,14 @@ static const struct gup_row gup_rows[] = {
 	{ "secretmem", "(secret)wwww", 0 },
 	{ "secretmem behind anonymous memory", "ww|(secret)ww", 0 },
 
+	/* one pin is one reference on the head, however it is mapped */
+	{ "hugetlb, PMD size", "(huge)[w*512]", 0 },
+	{ "hugetlb, part of it", "(huge)[w*100{w*300}w*112]", 0 },
+	{ "hugetlb beside small pages", "ww|(huge)[w*512]|ww", 0 },
+	{ "hugetlb, contiguous PTEs", "(huge64k)[w*16]", 0 },
+	{ "hugetlb, contiguous PTEs, part of two",
+	  "(huge64k)[w*8{w*8][w*4}w*12]", 0 },
+
 	/* an unaligned start; with an end address, it could come out as 0 pages */
 	{ "unaligned start", "[{w*n]}", ALL_ORDERS, .offset = 0x123 },
 	{ "unaligned start in the last page of a VMA", "[w*n-1{w]|w}", LARGE,
@@ -251,7 +259,11 @@ void gup_run_row(struct kunit *test, const struct gup_row *row,
 		kunit_skip(test, "no soft-dirty on this architecture");
 		return;
 	}
-	ptb_watch_start(test);
+	if (strstr(row->picture, "(huge64k)") && !ptb_has_hugetlb(16)) {
+		kunit_skip(test, "no hugetlb pages of 64 kB on this architecture");
+		return;
+	}
+	ptb_watch_start(test, PTB_DEADLINE);
 	for (; *odd; odd++) {
 		if (!put_odd(row, *odd, picture, sizeof(picture)))
 			continue;

@@ -47,6 +47,9 @@ struct gup_call {
 };
 
 const void *gup_next_row(struct kunit *test, const void *prev, char *desc);
+const void *gup_next_edge(struct kunit *test, const void *prev, char *desc);
+void gup_run_edge(struct kunit *test, const struct gup_call *calls,
+		  unsigned int nr_calls);
 void gup_run_row(struct kunit *test, const struct gup_row *row,
 		 const struct gup_call *calls, unsigned int nr_calls);
 

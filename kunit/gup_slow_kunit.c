@@ -44,6 +44,11 @@ static void gup_slow_rows(struct kunit *test)
 	gup_run_row(test, test->param_value, slow_calls, ARRAY_SIZE(slow_calls));
 }
 
+static void gup_slow_edges(struct kunit *test)
+{
+	gup_run_edge(test, slow_calls, ARRAY_SIZE(slow_calls));
+}
+
 static int gup_slow_init(struct kunit_suite *suite)
 {
 	return ptb_mm_state_init();
@@ -56,6 +61,7 @@ static void gup_slow_exit(struct kunit_suite *suite)
 
 static struct kunit_case gup_slow_cases[] = {
 	KUNIT_CASE_PARAM(gup_slow_rows, gup_next_row),
+	KUNIT_CASE_PARAM(gup_slow_edges, gup_next_edge),
 	{}
 };
 

@@ -151,7 +151,7 @@ static void wp_reuse_rows(struct kunit *test)
 		kunit_skip(test, "no soft-dirty on this architecture");
 		return;
 	}
-	ptb_watch_start(test);
+	ptb_watch_start(test, PTB_DEADLINE);
 	for_each_set_bit(order, &orders, 10) {
 		const unsigned int n = 1 << order;
 

@@ -70,6 +70,12 @@ bool ptb_has_movable(void)
 	return false;
 }
 
+/** ptb_has_hugetlb() - are there hugetlb pages of 1 << @shift bytes? */
+bool ptb_has_hugetlb(unsigned int shift)
+{
+	return IS_ENABLED(CONFIG_HUGETLB_PAGE) && size_to_hstate(1UL << shift);
+}
+
 #ifdef CONFIG_HUGETLB_PAGE
 static unsigned long old_overcommit[HUGE_MAX_HSTATE];
 

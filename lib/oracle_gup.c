@@ -177,6 +177,9 @@ static int follow(struct ptb_oracle *o, unsigned int page, unsigned int flags)
 		return -EMLINK;
 	rec = &o->led->folio[folio_of(p)];
 	grab(o, folio_of(p), flags);
+	/* touch_pmd() marks the entry, which is young and dirty already. */
+	if (ptb_oracle_vma(o, page) & PTB_VMA_HUGE)
+		return 0;
 	if (flags & FOLL_TOUCH && !rec->zero) {
 		if (flags & FOLL_WRITE && !p->dirty)
 			rec->dirty = true;

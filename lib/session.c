@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Running operations on a space and judging each of them. */
 #include <kunit/test.h>
+#include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "lib/report.h"
 #include "lib/session.h"
@@ -195,6 +197,8 @@ struct ptb_taken *ptb_do_gup(struct ptb_session *s, const struct ptb_gup *req)
 	if (t) {
 		bool same = agree(s, want, t->ret);
 
+		if (s->sabotage)
+			s->sabotage(s, t);
 		if (judge(s, &j) && same)
 			judge_pages(s, &j, t);
 	} else {
@@ -258,6 +262,76 @@ void ptb_do_fault(struct ptb_session *s, unsigned int page, unsigned int flags)
 	found = errno_of(ptb_fault(s->space->mm[0], ptb_addr(s->space, page),
 				   flags));
 	agree(s, want, found);
+	if (s->sabotage)
+		s->sabotage(s, NULL);
+	judge(s, &j);
+	judged_free(&j);
+}
+
+/* Whoever maps this page sees what was stored. */
+static void oracle_store(struct ptb_oracle *o, unsigned int folio,
+			 unsigned int sub, u64 value)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < o->led->nr_mms; i++) {
+		for (j = 0; o->led->mm_alive[i] && j < o->led->nr; j++) {
+			struct ptb_pte *p = &o->led->pte[i][j];
+
+			if (p->kind == PTB_PAGE && p->folio == folio &&
+			    p->sub == sub)
+				p->tag = value;
+		}
+	}
+}
+
+/**
+ * ptb_do_store() - a store through the mapping, page faults included, judged
+ * @s: the session
+ * @page: where; must be in a writable VMA
+ * @value: what
+ */
+void ptb_do_store(struct ptb_session *s, unsigned int page, u64 value)
+{
+	u64 __user *to = (u64 __user *)ptb_addr(s->space, page);
+	struct judged j;
+	struct ptb_pte *p;
+
+	if (s->bad || !judged_init(s, &j))
+		return;
+	snprintf(s->operation, sizeof(s->operation), "store to page %u", page);
+	p = &j.want->pte[0][page];
+	if (p->kind != PTB_PAGE || !p->write)
+		agree(s, 0, ptb_oracle_fault(&j.oracle, page, FAULT_FLAG_WRITE));
+	p->dirty = p->young = true;
+	oracle_store(&j.oracle, p->folio, p->sub, value);
+	agree(s, 0, put_user(value, to));
+	judge(s, &j);
+	judged_free(&j);
+}
+
+/**
+ * ptb_do_store_pinned() - a store through a pinned page, as by DMA, judged
+ * @s: the session
+ * @taken: a write pin
+ * @index: which of its pages
+ * @value: what
+ */
+void ptb_do_store_pinned(struct ptb_session *s, struct ptb_taken *taken,
+			 unsigned int index, u64 value)
+{
+	struct judged j;
+	unsigned int sub;
+	u64 *to;
+
+	if (!taken || s->bad || !judged_init(s, &j))
+		return;
+	snprintf(s->operation, sizeof(s->operation), "store to pages[%u]", index);
+	ptb_ledger_find(s->space->led, page_to_pfn(taken->pages[index]), &sub);
+	oracle_store(&j.oracle, taken->folio[index], sub, value);
+	to = kmap_local_page(taken->pages[index]);
+	*to = value;
+	kunmap_local(to);
 	judge(s, &j);
 	judged_free(&j);
 }

@@ -17,6 +17,8 @@
  * @picture: the row's layout, as written
  * @reuse_span: see struct ptb_oracle
  * @operation: the last one, as text
+ * @sabotage: called between an operation and its judgement; for the tests of
+ *	this pipeline itself
  * @bad: something did not agree; later operations are not tried
  */
 struct ptb_session {
@@ -25,6 +27,7 @@ struct ptb_session {
 	const char *picture;
 	unsigned int reuse_span;
 	char operation[120];
+	void (*sabotage)(struct ptb_session *s, struct ptb_taken *taken);
 	bool bad;
 };
 
@@ -35,11 +38,15 @@ struct ptb_taken *ptb_do_gup(struct ptb_session *s, const struct ptb_gup *req);
 void ptb_do_release(struct ptb_session *s, struct ptb_taken *taken,
 		    enum ptb_release how);
 void ptb_do_fault(struct ptb_session *s, unsigned int page, unsigned int flags);
+void ptb_do_store(struct ptb_session *s, unsigned int page, u64 value);
+void ptb_do_store_pinned(struct ptb_session *s, struct ptb_taken *taken,
+			 unsigned int index, u64 value);
 int ptb_do_fork(struct ptb_session *s);
 void ptb_do_exit(struct ptb_session *s, unsigned int mm);
 
 /* watch.c */
-void ptb_watch_start(struct kunit *test);
+#define PTB_DEADLINE	120	/* seconds for a case; emulation is slow */
+void ptb_watch_start(struct kunit *test, unsigned int seconds);
 void ptb_watch_stop(struct kunit *test);
 
 #endif /* PTEBATCH_SESSION_H */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The life of a space, from its mm_struct to the proof that all was freed. */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/file.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -15,6 +17,8 @@
 
 static void space_free(struct ptb_space *space)
 {
+	if (space->maker)
+		put_task_struct(space->maker);
 	ptb_ledger_free(space->led);
 	if (space->special)
 		__free_page(space->special);
@@ -228,11 +232,17 @@ static void teardown(struct ptb_space *space)
 	bitmap_free(held);
 }
 
-/* The case was aborted, its thread is gone. */
+/*
+ * The case was aborted: its thread says so before it exits, and gives up the
+ * mm while it exits (exit_mm() comes before exit_notify()).
+ */
 static void space_abort(void *arg)
 {
 	struct ptb_space *space = arg;
+	unsigned int tries = 1000;
 
+	while (!READ_ONCE(space->maker->exit_state) && tries--)
+		msleep(10);
 	teardown(space);
 	space_free(space);
 }
@@ -276,7 +286,7 @@ struct ptb_space *ptb_space_create(struct kunit *test, const char *picture,
 	}
 	space->nr_mms = 1;
 	kthread_use_mm(space->mm[0]);
-	space->user = current;
+	space->user = space->maker = get_task_struct(current);
 	if (kunit_add_action(test, space_abort, space)) {
 		KUNIT_FAIL(test, "no memory for a cleanup action");
 		ptb_space_exit(space, 0);

@@ -29,6 +29,7 @@ struct kunit;
  * @nr_mms: how many there have been
  * @keeper: index of the mm that keeps "s" pages mapped, or 0
  * @user: the thread that uses mm[0], or NULL
+ * @maker: the thread that made the space, with a reference
  * @file: the shmem or secretmem file behind file VMAs, or NULL
  * @file_shift: page of that file that layout page 0 maps
  * @special: the page behind "x" entries
@@ -45,6 +46,7 @@ struct ptb_space {
 	unsigned int nr_mms;
 	unsigned int keeper;
 	struct task_struct *user;
+	struct task_struct *maker;
 	struct file *file;
 	unsigned int file_shift;
 	struct page *special;
@@ -85,6 +87,7 @@ int ptb_mm_state_init(void);
 void ptb_mm_state_exit(void);
 struct file *ptb_shmem_file(void);
 bool ptb_has_movable(void);
+bool ptb_has_hugetlb(unsigned int shift);
 bool ptb_migration_keeps_young(void);
 bool ptb_migration_keeps_dirty(void);
 bool ptb_migration_has_ad(void);

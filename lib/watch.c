@@ -11,13 +11,10 @@
 
 #include "lib/session.h"
 
-/* Seconds that one case may take; emulation is slow. */
-#define DEADLINE	120
-
 static struct {
 	struct timer_list timer;
 	struct task_struct *task;
-	struct kunit *test;
+	unsigned int seconds;
 	bool expired;
 	atomic_t splats;
 } watch;
@@ -41,21 +38,22 @@ static void splat(void *data, enum error_detector detector, unsigned long id)
 /**
  * ptb_watch_start() - a case begins
  * @test: the case, run by the calling kthread
+ * @seconds: how long it may take, PTB_DEADLINE mostly
  *
  * Also makes every WARN_ON_ONCE() fire again, so that a splat is found in the
  * case that causes it, not in the first of many.
  */
-void ptb_watch_start(struct kunit *test)
+void ptb_watch_start(struct kunit *test, unsigned int seconds)
 {
 	generic_bug_clear_once();
 	atomic_set(&watch.splats, 0);
 	watch.expired = false;
-	watch.test = test;
+	watch.seconds = seconds;
 	watch.task = current;
 	register_trace_error_report_end(splat, NULL);
 	allow_signal(SIGKILL);
 	timer_setup(&watch.timer, expire, 0);
-	mod_timer(&watch.timer, jiffies + DEADLINE * HZ);
+	mod_timer(&watch.timer, jiffies + seconds * HZ);
 }
 
 /**
@@ -70,7 +68,8 @@ void ptb_watch_stop(struct kunit *test)
 	unregister_trace_error_report_end(splat, NULL);
 	tracepoint_synchronize_unregister();
 	if (watch.expired)
-		KUNIT_FAIL(test, "hang: the case was ended after %d s", DEADLINE);
+		KUNIT_FAIL(test, "hang: the case was ended after %u s",
+			   watch.seconds);
 	if (atomic_read(&watch.splats))
 		KUNIT_FAIL(test, "splat: the kernel complained %d times, see the console",
 			   atomic_read(&watch.splats));
