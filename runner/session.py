@@ -112,11 +112,13 @@ class Session:
         args = boot.kernel_args(what, variant, seed, self.options.glob)
         command = boot.qemu_command(what, arch, variant, accel, image, args)
         with Progress(f"booting {arch.name} {variant.name}, {why}, seed {seed}") as progress:
-            count = 0
+            count, rest = 0, b""
 
             def tick(data: bytes) -> None:
-                nonlocal count
-                count += len(RESULT.findall(data))
+                # The console comes in dribs and drabs: only whole lines count.
+                nonlocal count, rest
+                lines, _, rest = (rest + data).rpartition(b"\n")
+                count += len(RESULT.findall(lines))
                 progress.tick(f"{count} results")
 
             ended = boot.run(command, folder / "console.log", limits, tick)
