@@ -402,16 +402,34 @@ static int build_named(struct ptb_space *space, int f)
 /* Tell pages apart by what they hold. */
 static void write_tags(struct ptb_space *space)
 {
+	const struct ptb_layout *l = &space->layout;
+	struct mm_struct *mm = space->mm[0];
+	spinlock_t *ptl;
+	pte_t *ptep = NULL;
 	unsigned int i;
 
-	for (i = 0; i < space->layout.nr; i++) {
-		unsigned long pfn = frame_at(space->mm[0], ptb_addr(space, i));
+	for (i = 0; i < l->nr; i++, ptep += !!ptep) {
+		unsigned long addr = ptb_addr(space, i);
 
-		if (pfn && !is_zero_pfn(pfn) &&
-		    !(space->layout.vma[space->layout.page[i].vma].flags &
-		      (PTB_VMA_SECRET | PTB_VMA_HUGETLB)))
-			write_tag(pfn_to_page(pfn), i);
+		if (ptep && !(addr & ~PMD_MASK)) {
+			pte_unmap_unlock(ptep - 1, ptl);
+			ptep = NULL;
+		}
+		if (l->vma[l->page[i].vma].flags & (PTB_VMA_SECRET | PTB_VMA_HUGETLB)) {
+			if (ptep)
+				pte_unmap_unlock(ptep, ptl);
+			ptep = NULL;
+			continue;
+		}
+		if (!ptep && mm_find_pmd(mm, addr))
+			ptep = pte_offset_map_lock(mm, mm_find_pmd(mm, addr),
+						   addr, &ptl);
+		if (ptep && pte_present(ptep_get(ptep)) &&
+		    !is_zero_pfn(pte_pfn(ptep_get(ptep))))
+			write_tag(pte_page(ptep_get(ptep)), i);
 	}
+	if (ptep)
+		pte_unmap_unlock(ptep - 1, ptl);
 }
 
 static int advise(struct ptb_space *space, unsigned int start,

@@ -192,7 +192,7 @@ static void check_cont(struct ptb_diff *diff, const struct ptb_ledger *led,
  * ptb_ledger_compare() - compare two ledgers
  * @want: what must be there; folios without a frame number are new ones
  * @found: what is there, read with the ledger behind @want as its previous one
- * @bind: array of @want->max_folios, filled with the number in @found of each
+ * @bind: array of at least @want->nr_folios, filled with the number in @found of each
  *	folio of @want, -1 where none was met
  * @diff: differences are counted, and told to its line()
  *

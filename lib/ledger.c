@@ -10,31 +10,56 @@
 #include <linux/vmstat.h>
 
 #include "internal.h"
+#include "lib/layout.h"
 #include "lib/ledger.h"
 #include "lib/space.h"
 
-/**
- * ptb_ledger_alloc() - an empty ledger
- * @nr: pages of the layout
- *
- * Return: the ledger, to be freed by ptb_ledger_free(), or NULL.
+/*
+ * Ledgers are needed by the ten thousand: kept for the next user, all of one
+ * size. A boot's cases run one after the other.
  */
-struct ptb_ledger *ptb_ledger_alloc(unsigned int nr)
+static LIST_HEAD(spare);
+
+static struct ptb_ledger *new_ledger(void)
 {
 	struct ptb_ledger *led = kvzalloc(sizeof(*led), GFP_KERNEL);
 	unsigned int i;
 
 	if (!led)
 		return NULL;
-	led->nr = nr;
 	/* Every page of every mm may come to map a folio of its own. */
-	led->max_folios = 3 * nr + 16;
+	led->max_folios = 3 * PTB_MAX_PAGES + 16;
 	led->folio = kvcalloc(led->max_folios, sizeof(*led->folio), GFP_KERNEL);
 	for (i = 0; i < PTB_MAX_MMS; i++)
-		led->pte[i] = kvcalloc(nr, sizeof(**led->pte), GFP_KERNEL);
-	if (!led->folio || !led->pte[0] || !led->pte[1] || !led->pte[2]) {
-		ptb_ledger_free(led);
-		return NULL;
+		led->pte[i] = kvcalloc(PTB_MAX_PAGES, sizeof(**led->pte),
+				       GFP_KERNEL);
+	if (led->folio && led->pte[0] && led->pte[1] && led->pte[2])
+		return led;
+	for (i = 0; i < PTB_MAX_MMS; i++)
+		kvfree(led->pte[i]);
+	kvfree(led->folio);
+	kvfree(led);
+	return NULL;
+}
+
+/**
+ * ptb_ledger_alloc() - a ledger to be read into or copied to
+ * @nr: pages of the layout
+ *
+ * Return: the ledger, to be freed by ptb_ledger_free(), or NULL.
+ */
+struct ptb_ledger *ptb_ledger_alloc(unsigned int nr)
+{
+	struct ptb_ledger *led;
+
+	led = list_first_entry_or_null(&spare, struct ptb_ledger, list);
+	if (led)
+		list_del(&led->list);
+	else
+		led = new_ledger();
+	if (led) {
+		led->nr = nr;
+		led->nr_folios = led->nr_mms = 0;
 	}
 	return led;
 }
@@ -45,14 +70,23 @@ struct ptb_ledger *ptb_ledger_alloc(unsigned int nr)
  */
 void ptb_ledger_free(struct ptb_ledger *led)
 {
+	if (led)
+		list_add(&led->list, &spare);
+}
+
+/** ptb_ledger_free_spares() - a suite ends, its ledgers go */
+void ptb_ledger_free_spares(void)
+{
+	struct ptb_ledger *led, *next;
 	unsigned int i;
 
-	if (!led)
-		return;
-	for (i = 0; i < PTB_MAX_MMS; i++)
-		kvfree(led->pte[i]);
-	kvfree(led->folio);
-	kvfree(led);
+	list_for_each_entry_safe(led, next, &spare, list) {
+		list_del(&led->list);
+		for (i = 0; i < PTB_MAX_MMS; i++)
+			kvfree(led->pte[i]);
+		kvfree(led->folio);
+		kvfree(led);
+	}
 }
 
 /**
@@ -342,9 +376,8 @@ static void read_folio(struct ptb_frec *rec, bool mapped)
 int ptb_ledger_read(struct ptb_space *space, const struct ptb_ledger *prev,
 		    struct ptb_ledger *led)
 {
-	unsigned long *mapped;
 	unsigned int i, j;
-	int ret = 0;
+	int ret;
 
 	ptb_drain();
 	led->nr_mms = space->nr_mms;
@@ -357,9 +390,7 @@ int ptb_ledger_read(struct ptb_space *space, const struct ptb_ledger *prev,
 		led->nr_folios = 0;
 		add_folio(led, page_to_pfn(ZERO_PAGE(0)))->zero = true;
 	}
-	mapped = bitmap_zalloc(led->max_folios, GFP_KERNEL);
-	if (!mapped)
-		return -ENOMEM;
+	bitmap_zero(led->mapped, led->max_folios);
 	for (i = 0; i < space->nr_mms; i++) {
 		led->mm_alive[i] = space->mm[i];
 		memset(led->rss[i], 0, sizeof(led->rss[i]));
@@ -367,20 +398,18 @@ int ptb_ledger_read(struct ptb_space *space, const struct ptb_ledger *prev,
 			continue;
 		ret = read_mm(space, led, i);
 		if (ret)
-			goto out;
+			return ret;
 		for (j = 0; j < NR_MM_COUNTERS; j++)
 			led->rss[i][j] = get_mm_counter_sum(space->mm[i], j);
 		for (j = 0; j < led->nr; j++)
 			if (led->pte[i][j].kind == PTB_PAGE)
-				__set_bit(led->pte[i][j].folio, mapped);
+				__set_bit(led->pte[i][j].folio, led->mapped);
 	}
 	for (i = 0; i < led->nr_folios; i++)
-		read_folio(&led->folio[i], test_bit(i, mapped));
+		read_folio(&led->folio[i], test_bit(i, led->mapped));
 	led->acquired = exact_node_stat(NR_FOLL_PIN_ACQUIRED);
 	led->released = exact_node_stat(NR_FOLL_PIN_RELEASED);
-out:
-	bitmap_free(mapped);
-	return ret;
+	return 0;
 }
 
 /* Does another mm of the space map the same page? At the same address, then. */

@@ -10,6 +10,8 @@
 #include <linux/mm_types.h>
 #include <linux/types.h>
 
+#include "lib/layout.h"
+
 struct ptb_space;
 
 #define PTB_MAX_MMS	3
@@ -65,7 +67,8 @@ struct ptb_pte {
  * @anon: PageAnon
  * @dirty: PG_dirty
  * @accessed: PG_referenced or PG_active
- * @fresh: allocated by the operation: PG_referenced and PG_active are free
+ * @fresh: PG_referenced and PG_active are not compared: allocated by the
+ *	operation, or off the LRU and marked an unknown number of times
  * @movable: stands in a movable zone, so no longterm pins there
  * @zero: the zero page, of which only @refs counts
  * @hugetlb: exclusivity sits on the first page
@@ -87,13 +90,16 @@ struct ptb_frec {
 };
 
 struct ptb_ledger {
+	struct list_head list;		/* among the spare ones */
 	unsigned int nr;		/* pages of the layout */
 	unsigned int nr_mms;
 	unsigned int nr_folios;
-	unsigned int max_folios;
+	unsigned int max_folios;	/* room in folio[] */
 	bool mm_alive[PTB_MAX_MMS];
 	struct ptb_pte *pte[PTB_MAX_MMS];
 	struct ptb_frec *folio;
+	/* scratch for ptb_ledger_read(): which folios are mapped somewhere */
+	DECLARE_BITMAP(mapped, 3 * PTB_MAX_PAGES + 16);
 	long rss[PTB_MAX_MMS][NR_MM_COUNTERS];
 	long acquired;			/* NR_FOLL_PIN_ACQUIRED */
 	long released;			/* NR_FOLL_PIN_RELEASED */
@@ -119,6 +125,7 @@ struct ptb_diff {
 
 struct ptb_ledger *ptb_ledger_alloc(unsigned int nr);
 void ptb_ledger_free(struct ptb_ledger *led);
+void ptb_ledger_free_spares(void);
 void ptb_ledger_copy(struct ptb_ledger *dst, const struct ptb_ledger *src);
 int ptb_ledger_read(struct ptb_space *space, const struct ptb_ledger *prev,
 		    struct ptb_ledger *led);

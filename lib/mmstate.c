@@ -131,6 +131,7 @@ int ptb_mm_state_init(void)
 void ptb_mm_state_exit(void)
 {
 	set_overcommit(false);
+	ptb_ledger_free_spares();
 	kern_unmount(tmpfs);
 #ifdef CONFIG_TRANSPARENT_HUGEPAGE
 	huge_anon_orders_always = old_always;

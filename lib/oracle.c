@@ -30,7 +30,7 @@ int ptb_oracle_init(struct ptb_oracle *o, struct ptb_space *space,
 		o->has_anon_vma[v] = vma && vma->anon_vma;
 		mmap_read_unlock(space->mm[0]);
 	}
-	o->page_folio = kvcalloc(2 * l->nr, sizeof(u16), GFP_KERNEL);
+	o->page_folio = kvmalloc_array(2 * l->nr, sizeof(u16), GFP_KERNEL);
 	o->page_sub = o->page_folio + l->nr;
 	return o->page_folio ? 0 : -ENOMEM;
 }

@@ -184,6 +184,11 @@ static int follow(struct ptb_oracle *o, unsigned int page, unsigned int flags)
 		if (flags & FOLL_WRITE && !p->dirty)
 			rec->dirty = true;
 		rec->accessed = true;
+		/*
+		 * Off the LRU, as hugetlb is, every second folio_mark_accessed()
+		 * takes PG_referenced away again and activates nothing.
+		 */
+		rec->fresh |= rec->hugetlb;
 	}
 	return 0;
 }

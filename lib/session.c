@@ -33,11 +33,13 @@ static bool judged_init(struct ptb_session *s, struct judged *j)
 		.want = ptb_ledger_alloc(space->layout.nr),
 		.found = ptb_ledger_alloc(space->layout.nr),
 	};
-	if (j->want && j->found)
-		j->bind = kvcalloc(j->want->max_folios, sizeof(*j->bind),
-				   GFP_KERNEL);
-	if (j->want)
+	if (j->want && j->found) {
 		ptb_ledger_copy(j->want, space->led);
+		/* An operation brings at most one folio a page. */
+		j->bind = kvmalloc_array(j->want->nr_folios +
+					 3 * space->layout.nr,
+					 sizeof(*j->bind), GFP_KERNEL);
+	}
 	if (!j->bind || ptb_oracle_init(&j->oracle, space, j->want)) {
 		judged_free(j);
 		ptb_space_fail(space, "no memory to judge an operation");

@@ -205,7 +205,7 @@ static void teardown(struct ptb_space *space)
 	ptb_pins_release(space);
 	if (space->led) {
 		led = ptb_ledger_alloc(space->layout.nr);
-		held = bitmap_zalloc(3 * space->layout.nr + 16, GFP_KERNEL);
+		held = bitmap_zalloc(3 * PTB_MAX_PAGES + 16, GFP_KERNEL);
 		/* After an abort, mm[0] may be gone with its thread. */
 		if (space->user && space->user != current && space->mm[0]) {
 			struct mm_struct *mm = space->mm[0];
