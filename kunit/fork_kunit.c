@@ -151,7 +151,7 @@ static void tell(struct ptb_session *s, enum story story)
 	default:
 		break;
 	}
-	if (story != PARENT_FIRST && story != FORK_FORK)
+	if (s->space->mm[0] && s->space->mm[child])
 		ptb_do_exit(s, child);
 	ptb_do_release(s, t, PTB_RELEASE_ALL);
 }

@@ -288,6 +288,10 @@ static int split_abut(struct ptb_space *space, unsigned long addr, int f)
 	folio_put(page_folio(page));
 	if (ret)
 		ptb_space_fail(space, "building: cannot split for <>: %d", ret);
+	/* The split may have lost the A/D bits, see migration.c. */
+	for (i = 0; !ret && i < folio_span(&space->layout, f); i++)
+		ret = ptb_fault(space->mm[0], addr + i * PAGE_SIZE,
+				FAULT_FLAG_WRITE);
 	return ret;
 }
 

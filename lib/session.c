@@ -363,7 +363,7 @@ int ptb_do_fork(struct ptb_session *s)
 /**
  * ptb_do_exit() - the end of one mm, judged
  * @s: the session
- * @mm: which; 0 is the parent
+ * @mm: which, alive; 0 is the parent
  */
 void ptb_do_exit(struct ptb_session *s, unsigned int mm)
 {

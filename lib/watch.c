@@ -5,6 +5,8 @@
  */
 #include <kunit/test.h>
 #include <linux/bug.h>
+#include <linux/cpumask.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/timer.h>
 #include <trace/events/error_report.h>
@@ -40,11 +42,15 @@ static void splat(void *data, enum error_detector detector, unsigned long id)
  * @test: the case, run by the calling kthread
  * @seconds: how long it may take, PTB_DEADLINE mostly
  *
+ * Binds the thread to its CPU: order-0 folios in another CPU's LRU batch would
+ * be copied where they are reused otherwise (wp_can_reuse_anon_folio()).
+ *
  * Also makes every WARN_ON_ONCE() fire again, so that a splat is found in the
  * case that causes it, not in the first of many.
  */
 void ptb_watch_start(struct kunit *test, unsigned int seconds)
 {
+	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 	generic_bug_clear_once();
 	atomic_set(&watch.splats, 0);
 	watch.expired = false;

@@ -53,7 +53,7 @@ class Variant:
     what: str
     arches: tuple[str, ...] = BOTH
     args: tuple[str, ...] = ()
-    smp: int = 2
+    smp: int = 1
     memory: int = 1024  # MiB
 
     @property
@@ -66,9 +66,11 @@ VARIANTS = {variant.name: variant for variant in (
     Variant("plain", "what the stock kunit.py command builds"),
     Variant("nocontpte", "arm64 without contiguous PTEs", arches=("arm64",)),
     Variant("memcg", "with memory cgroups"),
-    Variant("lrugen", "with the multi-generational LRU"),
+    Variant("lrugen", "with the multi-generational LRU", smp=2),
     Variant("nomapcount", "CONFIG_NO_PAGE_MAPCOUNT"),
-    Variant("nosplitptl", "NR_CPUS=2, so no split page-table locks"),
+    Variant("nosplitptl", "NR_CPUS=2, so no split page-table locks", smp=2),
+    Variant("lockdep", "with PROVE_LOCKING", smp=2),
+    Variant("swap", "with swap, so with A/D bits in migration entries"),
     Variant("nosmp", "one CPU, !SMP", arches=("x86_64",), smp=1),  # arm64 is always SMP
 )}
 
