@@ -265,4 +265,5 @@ static struct kunit_suite fork_suite = {
 	.suite_exit = fork_suite_exit,
 	.test_cases = fork_cases,
 };
+
 kunit_test_suite(fork_suite);

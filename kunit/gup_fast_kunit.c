@@ -67,4 +67,5 @@ static struct kunit_suite gup_fast_suite = {
 	.suite_exit = gup_fast_exit,
 	.test_cases = gup_fast_cases,
 };
+
 kunit_test_suite(gup_fast_suite);

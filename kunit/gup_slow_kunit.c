@@ -71,4 +71,5 @@ static struct kunit_suite gup_slow_suite = {
 	.suite_exit = gup_slow_exit,
 	.test_cases = gup_slow_cases,
 };
+
 kunit_test_suite(gup_slow_suite);

@@ -189,4 +189,5 @@ static struct kunit_suite wp_reuse_suite = {
 	.suite_exit = wp_reuse_exit,
 	.test_cases = wp_reuse_cases,
 };
+
 kunit_test_suite(wp_reuse_suite);

@@ -145,13 +145,14 @@ static unsigned long map(struct ptb_space *space, unsigned long addr,
 		mflags |= MAP_HUGETLB | PMD_SHIFT << MAP_HUGE_SHIFT;
 	if (flags & PTB_VMA_HUGE64K)
 		mflags |= MAP_HUGETLB | 16 << MAP_HUGE_SHIFT;
-	return ptb_sys_mmap(addr, nr * PAGE_SIZE, prot, mflags, -1, 0);
+	return ptb_syscall(PTB_SYS(mmap), addr, nr * PAGE_SIZE, prot, mflags,
+			   -1, 0);
 }
 
 static unsigned long frame_at(struct mm_struct *mm, unsigned long addr)
 {
-	spinlock_t *ptl;
 	unsigned long pfn = 0;
+	spinlock_t *ptl;	/* page table lock */
 	pmd_t *pmd = mm_find_pmd(mm, addr);
 	pte_t *ptep = pmd ? pte_offset_map_lock(mm, pmd, addr, &ptl) : NULL;
 
@@ -245,8 +246,8 @@ static int fault_folio(struct ptb_space *space, unsigned long addr, int f,
 			*prev = pfn + span - 1;
 			return 0;
 		}
-		ret = ptb_sys_madvise(addr, span * PAGE_SIZE, MADV_DONTNEED,
-				      0, 0, 0);
+		ret = ptb_syscall(PTB_SYS(madvise), addr, span * PAGE_SIZE,
+				  MADV_DONTNEED, 0, 0, 0);
 		ptb_drain();
 		if (!movable)
 			pin = memalloc_pin_save();
@@ -321,8 +322,9 @@ static int fault_anon(struct ptb_space *space, unsigned int start,
 static int move(struct ptb_space *space, unsigned long from, unsigned long to,
 		unsigned int nr)
 {
-	long ret = ptb_sys_mremap(from, nr * PAGE_SIZE, nr * PAGE_SIZE,
-				  MREMAP_MAYMOVE | MREMAP_FIXED, to, 0);
+	long ret = ptb_syscall(PTB_SYS(mremap), from, nr * PAGE_SIZE,
+			       nr * PAGE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED,
+			       to, 0);
 
 	if (ret == (long)to)
 		return 0;
@@ -357,7 +359,8 @@ static int build_unit(struct ptb_space *space, unsigned int v, unsigned int ve)
 			if (aligned(l, start, end, at))
 				break;
 		if (at == PTRS_PER_PTE) {
-			ptb_space_fail(space, "no address aligns all folios of pages %u to %u at once",
+			ptb_space_fail(space,
+				       "no address aligns all folios of pages %u to %u at once",
 				       start, end - 1);
 			return -EINVAL;
 		}
@@ -408,7 +411,7 @@ static void write_tags(struct ptb_space *space)
 {
 	const struct ptb_layout *l = &space->layout;
 	struct mm_struct *mm = space->mm[0];
-	spinlock_t *ptl;
+	spinlock_t *ptl;	/* page table lock */
 	pte_t *ptep = NULL;
 	unsigned int i;
 
@@ -439,8 +442,8 @@ static void write_tags(struct ptb_space *space)
 static int advise(struct ptb_space *space, unsigned int start,
 		  unsigned int end, int advice)
 {
-	int ret = ptb_sys_madvise(ptb_addr(space, start),
-				  (end - start) * PAGE_SIZE, advice, 0, 0, 0);
+	int ret = ptb_syscall(PTB_SYS(madvise), ptb_addr(space, start),
+			      (end - start) * PAGE_SIZE, advice, 0, 0, 0);
 
 	if (ret)
 		ptb_space_fail(space, "building: madvise(%d) of pages %u to %u gives %d",

@@ -205,7 +205,8 @@ bool ptb_ledger_compare(const struct ptb_ledger *want,
 	unsigned int i, j;
 
 	diff->nr = 0;
-	diff->mm = diff->page = -1;
+	diff->mm = -1;
+	diff->page = -1;
 	for (i = 0; i < want->nr_folios; i++)
 		bind[i] = want->folio[i].head ? i : -1;
 

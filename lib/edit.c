@@ -44,8 +44,8 @@ static void edit_run(struct ptb_space *space, struct vm_area_struct *vma,
 		     unsigned int start, unsigned int end, char state)
 {
 	unsigned long addr = ptb_addr(space, start);
+	spinlock_t *ptl;	/* page table lock */
 	pte_t *ptep, old;
-	spinlock_t *ptl;
 
 	ptep = pte_offset_map_lock(vma->vm_mm, mm_find_pmd(vma->vm_mm, addr),
 				   addr, &ptl);
@@ -64,7 +64,7 @@ static int put_entry(struct ptb_space *space, struct vm_area_struct *vma,
 		     unsigned int page, char state)
 {
 	unsigned long addr = ptb_addr(space, page);
-	spinlock_t *ptl;
+	spinlock_t *ptl;	/* page table lock */
 	pte_t *ptep, pte;
 
 	if (state == 'x' && !space->special) {
@@ -94,9 +94,8 @@ static int protect(struct ptb_space *space, const struct ptb_lvma *vma)
 		return 0;
 	if (vma->flags & PTB_VMA_NONE)
 		prot = PROT_NONE;
-	return ptb_sys_mprotect(ptb_addr(space, vma->start),
-				(vma->end - vma->start) * PAGE_SIZE, prot,
-				0, 0, 0);
+	return ptb_syscall(PTB_SYS(mprotect), ptb_addr(space, vma->start),
+			   (vma->end - vma->start) * PAGE_SIZE, prot, 0, 0, 0);
 }
 
 /* Flags whose owners (a uffd context, clear_refs, a driver) we do not have. */
@@ -274,9 +273,10 @@ int ptb_verify(struct ptb_space *space)
 	ret = verify_vmas(space);
 	if (ret)
 		return ret;
-	led = space->led = ptb_ledger_alloc(l->nr);
+	led = ptb_ledger_alloc(l->nr);
 	if (!led)
 		return -ENOMEM;
+	space->led = led;
 	ret = ptb_ledger_read(space, NULL, led);
 	if (ret)
 		return ret;

@@ -24,7 +24,7 @@ static unsigned int all_vma_flags(const struct ptb_layout *l)
 static int open_secret(struct ptb_space *space)
 {
 #ifdef CONFIG_SECRETMEM
-	int fd = ptb_sys_memfd_secret(0, 0, 0, 0, 0, 0);
+	int fd = ptb_syscall(PTB_SYS(memfd_secret), 0, 0, 0, 0, 0, 0);
 	loff_t size = (space->file_shift + space->layout.nr) * PAGE_SIZE;
 	struct file *file;
 
@@ -41,7 +41,7 @@ static int open_secret(struct ptb_space *space)
 	return 0;
 #else
 	ptb_space_fail(space, "this configuration has no secretmem");
-	return -ENOSYS;
+	return -EOPNOTSUPP;
 #endif
 }
 
@@ -120,9 +120,8 @@ int ptb_fault_file(struct ptb_space *space, unsigned int start,
 
 	/* Or do_set_pmd() maps a large folio by a PMD; ptb_edit() undoes it. */
 	if (!(l->vma[l->page[start].vma].flags & PTB_VMA_HUGETLB))
-		ptb_sys_madvise(ptb_addr(space, start),
-				(end - start) * PAGE_SIZE, MADV_NOHUGEPAGE,
-				0, 0, 0);
+		ptb_syscall(PTB_SYS(madvise), ptb_addr(space, start),
+			    (end - start) * PAGE_SIZE, MADV_NOHUGEPAGE, 0, 0, 0);
 	for (i = start; i < end; i++) {
 		const char state = l->page[i].state;
 

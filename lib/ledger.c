@@ -59,7 +59,8 @@ struct ptb_ledger *ptb_ledger_alloc(unsigned int nr)
 		led = new_ledger();
 	if (led) {
 		led->nr = nr;
-		led->nr_folios = led->nr_mms = 0;
+		led->nr_folios = 0;
+		led->nr_mms = 0;
 	}
 	return led;
 }
@@ -296,7 +297,7 @@ static int read_mm(struct ptb_space *space, struct ptb_ledger *led,
 		unsigned long addr = ptb_addr(space, i);
 		unsigned long end = (addr & PMD_MASK) + PMD_SIZE;
 		struct vm_area_struct *vma = vma_lookup(mm, addr);
-		spinlock_t *ptl;
+		spinlock_t *ptl;	/* page table lock */
 		pte_t *ptep;
 		pmd_t *pmd;
 
@@ -345,8 +346,11 @@ static void read_folio(struct ptb_frec *rec, bool mapped)
 	if (!mapped && (folio_pfn(folio) != rec->head ||
 			!folio_ref_count(folio) ||
 			(unsigned long)folio->mapping != rec->mapping)) {
-		rec->refs = rec->pins = rec->mapcount = 0;
-		rec->dirty = rec->accessed = false;
+		rec->refs = 0;
+		rec->pins = 0;
+		rec->mapcount = 0;
+		rec->dirty = false;
+		rec->accessed = false;
 		return;
 	}
 	rec->mapping = (unsigned long)folio->mapping;

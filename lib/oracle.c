@@ -271,7 +271,8 @@ static int fault_wp(struct ptb_oracle *o, unsigned int page, bool unshare)
 		if (unshare)
 			return 0;
 	}
-	p->young = p->dirty = true;
+	p->young = true;
+	p->dirty = true;
 	p->soft = soft_supported();
 	p->write = !(flags & (PTB_VMA_RO | PTB_VMA_NONE));
 	if (!was_excl && rec->anon && rec->order && o->reuse_span > 1 &&

@@ -111,7 +111,7 @@ bool ptb_report_compare(struct ptb_space *space, const char *what,
 	space->failed = true;
 	print_picture(space, "layout", &space->layout);
 	kunit_err(space->test, "%-10s %s\n", "operation", what);
-	l = kvmalloc(sizeof(*l), GFP_KERNEL);
+	l = kvmalloc_obj(*l);
 	if (l && diff.page >= 0) {
 		memcpy(l, &space->layout, sizeof(*l));
 		draw(space, l, "before", before, diff.mm, diff.page, false);

@@ -305,7 +305,8 @@ void ptb_do_store(struct ptb_session *s, unsigned int page, u64 value)
 	p = &j.want->pte[0][page];
 	if (p->kind != PTB_PAGE || !p->write)
 		agree(s, 0, ptb_oracle_fault(&j.oracle, page, FAULT_FLAG_WRITE));
-	p->dirty = p->young = true;
+	p->dirty = true;
+	p->young = true;
 	oracle_store(&j.oracle, p->folio, p->sub, value);
 	agree(s, 0, put_user(value, to));
 	judge(s, &j);

@@ -179,12 +179,14 @@ static void check_folios(struct ptb_space *space, struct ptb_ledger *led,
 			    folio_pfn(folio) == rec->head &&
 			    rec->mapping && !rec->hugetlb &&
 			    (unsigned long)folio->mapping == rec->mapping)
-				ptb_space_fail(space, "folio %u leaked: reference count %d, mapped nowhere",
+				ptb_space_fail(space,
+					       "folio %u leaked: reference count %d, mapped nowhere",
 					       i, folio_ref_count(folio));
 			continue;
 		}
 		if (folio_ref_count(folio) != 1)
-			ptb_space_fail(space, "folio %u leaked: reference count %d at the end, only the test's own expected",
+			ptb_space_fail(space,
+				       "folio %u leaked: reference count %d at the end, expected 1, the test's own",
 				       i, folio_ref_count(folio));
 		if (folio_test_large(folio) && atomic_read(&folio->_pincount))
 			ptb_space_fail(space, "folio %u leaked: pin count %d at the end",
@@ -239,10 +241,10 @@ static void teardown(struct ptb_space *space)
 static void space_abort(void *arg)
 {
 	struct ptb_space *space = arg;
-	unsigned int tries = 1000;
+	unsigned int tries = 500;
 
 	while (!READ_ONCE(space->maker->exit_state) && tries--)
-		msleep(10);
+		msleep(20);
 	teardown(space);
 	space_free(space);
 }
@@ -286,7 +288,8 @@ struct ptb_space *ptb_space_create(struct kunit *test, const char *picture,
 	}
 	space->nr_mms = 1;
 	kthread_use_mm(space->mm[0]);
-	space->user = space->maker = get_task_struct(current);
+	space->user = current;
+	space->maker = get_task_struct(current);
 	if (kunit_add_action(test, space_abort, space)) {
 		KUNIT_FAIL(test, "no memory for a cleanup action");
 		ptb_space_exit(space, 0);
