@@ -208,30 +208,46 @@ static bool put_odd(const struct gup_row *row, char odd, char *buf, size_t size)
 	return true;
 }
 
-/* One picture, one order, one call. */
-static bool run_one(struct kunit *test, const struct gup_row *row,
-		    const char *picture, unsigned int n,
-		    const struct gup_call *call, enum ptb_release how)
+/* One call on a space. */
+static void ask(struct ptb_session *s, const struct gup_row *row,
+		const struct gup_call *call, enum ptb_release how)
 {
-	struct ptb_session s;
-	struct ptb_taken *t;
-	struct ptb_gup req = {
+	const struct ptb_layout *l = &s->space->layout;
+	const struct ptb_gup req = {
 		.api = call->api, .flags = call->flags,
 		.no_pages = call->no_pages, .killed = call->killed,
+		.start = ptb_addr(s->space, l->req_start) + row->offset,
+		.nr = l->req_end - l->req_start,
 	};
+	struct ptb_taken *t = ptb_do_gup(s, &req);
 	long i;
 
-	if (!ptb_begin(&s, test, picture, n))
-		return false;
-	req.start = ptb_addr(s.space, s.space->layout.req_start) + row->offset;
-	req.nr = s.space->layout.req_end - s.space->layout.req_start;
-	t = ptb_do_gup(&s, &req);
 	/* The zero page is nobody's to dirty. */
 	for (i = 0; t && t->pages && i < t->ret; i++)
 		if (!t->folio[i])
 			how = PTB_RELEASE_EACH;
-	ptb_do_release(&s, t, how);
-	return ptb_end(&s);
+	ptb_do_release(s, t, how);
+}
+
+/*
+ * One picture by all calls. A space that a call leaves as it was serves the
+ * next one, too.
+ */
+static bool run_calls(struct kunit *test, const struct gup_row *row,
+		      const char *picture, unsigned int n,
+		      const struct gup_call *calls, unsigned int nr_calls)
+{
+	struct ptb_session s = {};
+	unsigned int i;
+
+	for (i = 0; i < nr_calls; i++) {
+		if (!s.space && !ptb_begin(&s, test, picture, n))
+			return false;
+		ask(&s, row, &calls[i], i % 4);
+		if (!ptb_rewind(&s) && !ptb_end(&s))
+			return false;
+	}
+	return !s.space || ptb_end(&s);
 }
 
 /**
@@ -248,7 +264,7 @@ void gup_run_row(struct kunit *test, const struct gup_row *row,
 {
 	unsigned long orders = row->orders ?: BIT(0);
 	const char *odd = row->odd ?: "-";
-	unsigned int order, call, count = 0;
+	unsigned int order, count = 0;
 	char picture[120];
 
 	if (row->mov && !ptb_has_movable()) {
@@ -268,10 +284,10 @@ void gup_run_row(struct kunit *test, const struct gup_row *row,
 		if (!put_odd(row, *odd, picture, sizeof(picture)))
 			continue;
 		for_each_set_bit(order, &orders, 10) {
-			for (call = 0; call < nr_calls; call++, count++)
-				if (!run_one(test, row, picture, 1 << order,
-					     &calls[call], count % 4))
-					goto out;
+			if (!run_calls(test, row, picture, 1 << order, calls,
+				       nr_calls))
+				goto out;
+			count += nr_calls;
 			cond_resched();
 		}
 	}

@@ -102,7 +102,55 @@ bool ptb_begin(struct ptb_session *s, struct kunit *test, const char *picture,
 	*s = (struct ptb_session){ .test = test, .picture = picture,
 				   .reuse_span = 1 };
 	s->space = ptb_space_create(test, picture, n);
-	return s->space;
+	if (!s->space)
+		return false;
+	s->start = ptb_ledger_alloc(s->space->layout.nr);
+	if (s->start)
+		ptb_ledger_copy(s->start, s->space->led);
+	return true;
+}
+
+/**
+ * ptb_rewind() - is everything as it was before the first operation?
+ * @s: the session; what operations took has been returned
+ *
+ * The marks that GUP leaves on folios are taken away first: PG_referenced, and
+ * PG_dirty where it was clear. If all else agrees, the space is as good as a
+ * new one, and building one can be saved.
+ *
+ * Return: true if it is.
+ */
+bool ptb_rewind(struct ptb_session *s)
+{
+	struct ptb_ledger *led = s->space->led;
+	struct ptb_diff diff = {};
+	unsigned int i;
+	bool same;
+	s16 *bind;
+
+	if (s->bad || !s->start || led->nr_folios != s->start->nr_folios)
+		return false;
+	for (i = 0; i < led->nr_folios; i++) {
+		struct folio *folio = page_folio(pfn_to_page(led->folio[i].head));
+
+		if (led->folio[i].zero || !led->folio[i].refs)
+			continue;
+		if (!s->start->folio[i].accessed)
+			folio_clear_referenced(folio);
+		if (!s->start->folio[i].dirty)
+			folio_clear_dirty(folio);
+	}
+	if (ptb_ledger_read(s->space, led, led))
+		return false;
+	bind = kvmalloc_array(led->nr_folios, sizeof(*bind), GFP_KERNEL);
+	if (!bind)
+		return false;
+	/* Pins that were taken and returned are counted for ever. */
+	s->start->acquired = led->acquired;
+	s->start->released = led->released;
+	same = ptb_ledger_compare(s->start, led, bind, &diff);
+	kvfree(bind);
+	return same;
 }
 
 /**
@@ -119,6 +167,7 @@ bool ptb_end(struct ptb_session *s)
 	test->status = KUNIT_SUCCESS;
 	ptb_space_destroy(s->space);
 	s->space = NULL;
+	ptb_ledger_free(s->start);
 	s->bad |= test->status == KUNIT_FAILURE;
 	if (before == KUNIT_FAILURE)
 		kunit_set_failure(test);

@@ -14,6 +14,7 @@
 /**
  * struct ptb_session - a space under test
  * @space: it; its led is the books as they are now
+ * @start: the books as they were before the first operation
  * @picture: the row's layout, as written
  * @reuse_span: see struct ptb_oracle
  * @operation: the last one, as text
@@ -24,6 +25,7 @@
 struct ptb_session {
 	struct kunit *test;
 	struct ptb_space *space;
+	struct ptb_ledger *start;
 	const char *picture;
 	unsigned int reuse_span;
 	char operation[120];
@@ -34,6 +36,7 @@ struct ptb_session {
 bool ptb_begin(struct ptb_session *s, struct kunit *test, const char *picture,
 	       unsigned int n);
 bool ptb_end(struct ptb_session *s);
+bool ptb_rewind(struct ptb_session *s);
 struct ptb_taken *ptb_do_gup(struct ptb_session *s, const struct ptb_gup *req);
 void ptb_do_release(struct ptb_session *s, struct ptb_taken *taken,
 		    enum ptb_release how);
