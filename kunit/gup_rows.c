@@ -4,6 +4,7 @@
  * a suite; what must come out is the oracle's business (lib/oracle_gup.c), not
  * the row's. The comment says what a row guards.
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
 
 #include "kunit/gup_rows.h"
@@ -243,7 +244,7 @@ static bool run_calls(struct kunit *test, const struct gup_row *row,
 	for (i = 0; i < nr_calls; i++) {
 		if (!s.space && !ptb_begin(&s, test, picture, n))
 			return false;
-		ask(&s, row, &calls[i], i % 4);
+		ask(&s, row, &calls[i], (i + ilog2(n)) % 4);
 		if (!ptb_rewind(&s) && !ptb_end(&s))
 			return false;
 	}
