@@ -108,28 +108,18 @@ static bool fault_all(struct kunit *test, const struct reuse_row *row,
 		      unsigned int n, bool down, unsigned int flags,
 		      unsigned int *from, unsigned int *to)
 {
+	/* An unshare fault is for present, read-only, private pages. */
+	const char *states = !(flags & FAULT_FLAG_UNSHARE) ? "wcrkseutpfz." :
+			     strstr(row->picture, "(shm)") ? "" : "rsef";
 	struct ptb_session s;
 	struct ptb_taken *pin;
-	unsigned int i, page;
 
 	if (!ptb_begin(&s, test, row->picture, n))
 		return false;
 	*from = s.space->layout.req_start;
 	*to = s.space->layout.req_end;
 	pin = pin_one(&s, row->pin);
-	for (i = *from; i < *to; i++) {
-		page = down ? *from + *to - 1 - i : i;
-		if (s.space->layout.page[page].state == '-')
-			continue;
-		/* An unshare fault is for present, read-only, private pages. */
-		if (flags & FAULT_FLAG_UNSHARE &&
-		    !strchr("rsef", s.space->layout.page[page].state))
-			continue;
-		if (flags & FAULT_FLAG_UNSHARE &&
-		    ptb_vma_of(s.space, page)->flags & PTB_VMA_SHM)
-			continue;
-		ptb_do_fault(&s, page, flags);
-	}
+	ptb_do_faults(&s, *from, *to, down, flags, states);
 	ptb_do_release(&s, pin, PTB_RELEASE_ALL);
 	return ptb_end(&s);
 }

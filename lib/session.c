@@ -319,6 +319,65 @@ void ptb_do_fault(struct ptb_session *s, unsigned int page, unsigned int flags)
 	judged_free(&j);
 }
 
+/* One stretch of ptb_do_faults(), judged at its end. */
+static void fault_stretch(struct ptb_session *s, unsigned int from,
+			  unsigned int to, bool down, unsigned int flags,
+			  const char *states)
+{
+	const struct ptb_layout *l = &s->space->layout;
+	struct judged j;
+	long want, found;
+	unsigned int i;
+
+	if (s->bad || !judged_init(s, &j))
+		return;
+	for (i = 0; i < to - from; i++) {
+		unsigned int page = down ? to - 1 - i : from + i;
+
+		if (!strchr(states, l->page[page].state))
+			continue;
+		snprintf(s->operation, sizeof(s->operation),
+			 "%s faults, pages %u to %u %s",
+			 flags & FAULT_FLAG_UNSHARE ? "unshare" : "write",
+			 from, to - 1, down ? "downwards" : "upwards");
+		want = ptb_oracle_fault(&j.oracle, page, flags);
+		found = errno_of(ptb_fault(s->space->mm[0],
+					   ptb_addr(s->space, page), flags));
+		agree(s, want, found);
+	}
+	judge(s, &j);
+	judged_free(&j);
+}
+
+/**
+ * ptb_do_faults() - a fault at each of a range of pages
+ * @s: the session
+ * @from: first page
+ * @to: the page behind the last one
+ * @down: begin with the last one
+ * @flags: FAULT_FLAG_WRITE or FAULT_FLAG_UNSHARE
+ * @states: only pages that the layout had in one of these states
+ *
+ * Long ranges are judged by stretches: the oracle follows each fault, the books
+ * are compared 32 times.
+ */
+void ptb_do_faults(struct ptb_session *s, unsigned int from, unsigned int to,
+		   bool down, unsigned int flags, const char *states)
+{
+	const unsigned int step = max(1U, (to - from) / 32);
+	unsigned int i;
+
+	for (i = from; i < to; i += step) {
+		unsigned int end = min(i + step, to);
+
+		if (down)
+			fault_stretch(s, to - (end - from), to - (i - from),
+				      true, flags, states);
+		else
+			fault_stretch(s, i, end, false, flags, states);
+	}
+}
+
 /* Whoever maps this page sees what was stored. */
 static void oracle_store(struct ptb_oracle *o, unsigned int folio,
 			 unsigned int sub, u64 value)

@@ -41,6 +41,8 @@ struct ptb_taken *ptb_do_gup(struct ptb_session *s, const struct ptb_gup *req);
 void ptb_do_release(struct ptb_session *s, struct ptb_taken *taken,
 		    enum ptb_release how);
 void ptb_do_fault(struct ptb_session *s, unsigned int page, unsigned int flags);
+void ptb_do_faults(struct ptb_session *s, unsigned int from, unsigned int to,
+		   bool down, unsigned int flags, const char *states);
 void ptb_do_store(struct ptb_session *s, unsigned int page, u64 value);
 void ptb_do_store_pinned(struct ptb_session *s, struct ptb_taken *taken,
 			 unsigned int index, u64 value);
