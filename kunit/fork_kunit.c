@@ -21,6 +21,7 @@
  * @PIN_WRITE_FORK: the same with a write pin
  * @FORK_PIN: fork, then a read-only pin, which must unshare
  * @FORK_FORK: fork twice, the first child exits first
+ * @NR_STORIES: how many there are
  */
 enum story {
 	CHILD_FIRST,
@@ -237,16 +238,6 @@ static const struct fork_row store_rows[] = {
 
 KUNIT_ARRAY_PARAM(store, store_rows, fork_desc);
 
-static int fork_suite_init(struct kunit_suite *suite)
-{
-	return ptb_mm_state_init();
-}
-
-static void fork_suite_exit(struct kunit_suite *suite)
-{
-	ptb_mm_state_exit();
-}
-
 static struct kunit_case fork_cases[] = {
 	KUNIT_CASE_PARAM(fork_rows_case, fork_gen_params),
 	KUNIT_CASE_PARAM(stores_meet, store_gen_params),
@@ -255,8 +246,8 @@ static struct kunit_case fork_cases[] = {
 
 static struct kunit_suite fork_suite = {
 	.name = "fork",
-	.suite_init = fork_suite_init,
-	.suite_exit = fork_suite_exit,
+	.suite_init = ptb_suite_init,
+	.suite_exit = ptb_suite_exit,
 	.test_cases = fork_cases,
 };
 

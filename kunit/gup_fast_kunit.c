@@ -45,16 +45,6 @@ static void gup_fast_edges(struct kunit *test)
 	gup_run_edge(test, fast_calls, ARRAY_SIZE(fast_calls));
 }
 
-static int gup_fast_init(struct kunit_suite *suite)
-{
-	return ptb_mm_state_init();
-}
-
-static void gup_fast_exit(struct kunit_suite *suite)
-{
-	ptb_mm_state_exit();
-}
-
 static struct kunit_case gup_fast_cases[] = {
 	KUNIT_CASE_PARAM(gup_fast_rows, gup_next_row),
 	KUNIT_CASE_PARAM(gup_fast_edges, gup_next_edge),
@@ -63,8 +53,8 @@ static struct kunit_case gup_fast_cases[] = {
 
 static struct kunit_suite gup_fast_suite = {
 	.name = "gup_fast",
-	.suite_init = gup_fast_init,
-	.suite_exit = gup_fast_exit,
+	.suite_init = ptb_suite_init,
+	.suite_exit = ptb_suite_exit,
 	.test_cases = gup_fast_cases,
 };
 

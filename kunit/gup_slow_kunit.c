@@ -49,16 +49,6 @@ static void gup_slow_edges(struct kunit *test)
 	gup_run_edge(test, slow_calls, ARRAY_SIZE(slow_calls));
 }
 
-static int gup_slow_init(struct kunit_suite *suite)
-{
-	return ptb_mm_state_init();
-}
-
-static void gup_slow_exit(struct kunit_suite *suite)
-{
-	ptb_mm_state_exit();
-}
-
 static struct kunit_case gup_slow_cases[] = {
 	KUNIT_CASE_PARAM(gup_slow_rows, gup_next_row),
 	KUNIT_CASE_PARAM(gup_slow_edges, gup_next_edge),
@@ -67,8 +57,8 @@ static struct kunit_case gup_slow_cases[] = {
 
 static struct kunit_suite gup_slow_suite = {
 	.name = "gup_slow",
-	.suite_init = gup_slow_init,
-	.suite_exit = gup_slow_exit,
+	.suite_init = ptb_suite_init,
+	.suite_exit = ptb_suite_exit,
 	.test_cases = gup_slow_cases,
 };
 

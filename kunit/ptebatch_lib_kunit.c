@@ -443,10 +443,9 @@ static void splat_is_seen(struct kunit *test)
 
 /* --------------------------------------------- the oracle against pictures */
 
-/**
- * struct story - what an operation makes of a picture, written by hand
- *
- * So that neither the oracle nor the kernel alone says what is right.
+/*
+ * What an operation makes of a picture, written by hand: so that neither the
+ * oracle nor the kernel alone says what is right.
  */
 static const struct picture_case {
 	const char *name;
@@ -508,16 +507,6 @@ static void picture_after(struct kunit *test)
 	ptb_end(&s);
 }
 
-static int ptebatch_lib_init(struct kunit_suite *suite)
-{
-	return ptb_mm_state_init();
-}
-
-static void ptebatch_lib_exit(struct kunit_suite *suite)
-{
-	ptb_mm_state_exit();
-}
-
 static struct kunit_case ptebatch_lib_cases[] = {
 	KUNIT_CASE(batching_is_possible),
 	KUNIT_CASE(migration_keeps_accessed_bit),
@@ -534,8 +523,8 @@ static struct kunit_case ptebatch_lib_cases[] = {
 
 static struct kunit_suite ptebatch_lib_suite = {
 	.name = "ptebatch_lib",
-	.suite_init = ptebatch_lib_init,
-	.suite_exit = ptebatch_lib_exit,
+	.suite_init = ptb_suite_init,
+	.suite_exit = ptb_suite_exit,
 	.test_cases = ptebatch_lib_cases,
 };
 

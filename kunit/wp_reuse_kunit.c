@@ -158,16 +158,6 @@ out:
 	ptb_watch_stop(test);
 }
 
-static int wp_reuse_init(struct kunit_suite *suite)
-{
-	return ptb_mm_state_init();
-}
-
-static void wp_reuse_exit(struct kunit_suite *suite)
-{
-	ptb_mm_state_exit();
-}
-
 static struct kunit_case wp_reuse_cases[] = {
 	KUNIT_CASE_PARAM(wp_reuse_rows, reuse_gen_params),
 	{}
@@ -175,8 +165,8 @@ static struct kunit_case wp_reuse_cases[] = {
 
 static struct kunit_suite wp_reuse_suite = {
 	.name = "wp_reuse",
-	.suite_init = wp_reuse_init,
-	.suite_exit = wp_reuse_exit,
+	.suite_init = ptb_suite_init,
+	.suite_exit = ptb_suite_exit,
 	.test_cases = wp_reuse_cases,
 };
 

@@ -29,7 +29,14 @@ enum ptb_kind {
 
 /**
  * struct ptb_pte - one entry
- * @kind: what it is; the rest but @tag is for PTB_PAGE, PTB_ZERO, PTB_SPECIAL
+ * @kind: what it is; the rest is for PTB_PAGE, the bits also for PTB_ZERO and
+ *	PTB_SPECIAL
+ * @write: pte_write()
+ * @dirty: pte_dirty()
+ * @young: pte_young()
+ * @soft: pte_soft_dirty()
+ * @uffd: pte_uffd()
+ * @protnone: pte_protnone()
  * @folio: index into the ledger's folios (PTB_PAGE)
  * @sub: page of that folio
  * @mapcount: mappings of this page in all mms, -1 where the configuration

@@ -102,11 +102,12 @@ static void set_overcommit(bool on)
 #endif
 
 /**
- * ptb_mm_state_init() - a suite begins
+ * ptb_suite_init() - a suite begins: KUnit's suite_init
+ * @suite: the suite
  *
  * Return: 0, or -errno if there is no tmpfs to be had.
  */
-int ptb_mm_state_init(void)
+int ptb_suite_init(struct kunit_suite *suite)
 {
 	char options[] = "huge=within_size";
 
@@ -127,8 +128,11 @@ int ptb_mm_state_init(void)
 	return 0;
 }
 
-/** ptb_mm_state_exit() - a suite ends; all is as it was before */
-void ptb_mm_state_exit(void)
+/**
+ * ptb_suite_exit() - a suite ends, all is as it was before: KUnit's suite_exit
+ * @suite: the suite
+ */
+void ptb_suite_exit(struct kunit_suite *suite)
 {
 	set_overcommit(false);
 	ptb_ledger_free_spares();

@@ -13,7 +13,8 @@
 
 /**
  * struct ptb_session - a space under test
- * @space: it; its led is the books as they are now
+ * @test: the case
+ * @space: the space; its led is the books as they are now
  * @start: the books as they were before the first operation
  * @picture: the row's layout, as written
  * @reuse_span: see struct ptb_oracle

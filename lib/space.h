@@ -14,6 +14,7 @@
 #include "lib/ledger.h"
 
 struct kunit;
+struct kunit_suite;
 
 /* Where layouts stand, and where what needs an mremap() is built first. */
 #define PTB_BASE	0x40000000UL
@@ -33,6 +34,7 @@ struct kunit;
  * @file: the shmem or secretmem file behind file VMAs, or NULL
  * @file_shift: page of that file that layout page 0 maps
  * @special: the page behind "x" entries
+ * @spacers: pages held while building, so that frames do not abut by chance
  * @led: the last ledger read, NULL while building
  * @pins: pages that an operation took and nobody returned yet
  * @hint: see ledger.c
@@ -51,8 +53,8 @@ struct ptb_space {
 	unsigned int file_shift;
 	struct page *special;
 	struct ptb_ledger *led;
-	struct list_head pins;
 	struct list_head spacers;
+	struct list_head pins;
 	unsigned int hint;
 	bool failed;
 };
@@ -83,8 +85,8 @@ void ptb_anon_orders(unsigned long orders);
 
 /* mmstate.c */
 void ptb_drain(void);
-int ptb_mm_state_init(void);
-void ptb_mm_state_exit(void);
+int ptb_suite_init(struct kunit_suite *suite);
+void ptb_suite_exit(struct kunit_suite *suite);
 struct file *ptb_shmem_file(void);
 bool ptb_has_movable(void);
 bool ptb_has_hugetlb(unsigned int shift);

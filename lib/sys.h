@@ -25,7 +25,12 @@ long PTB_SYS(memfd_secret)(const struct pt_regs *regs);
 /**
  * ptb_syscall() - call the kernel as user space would
  * @call: PTB_SYS(name)
- * @a: first argument, and so on to @f, the sixth
+ * @a: first argument
+ * @b: second
+ * @c: third
+ * @d: fourth
+ * @e: fifth
+ * @f: sixth
  *
  * Return: what user space would get.
  */
