@@ -21,6 +21,7 @@
  * @PIN_WRITE_FORK: the same with a write pin
  * @FORK_PIN: fork, then a read-only pin, which must unshare
  * @FORK_FORK: fork twice, the first child exits first
+ * @FORK_REMOTE: fork, then a write pin of the child's pages by the parent
  * @NR_STORIES: how many there are
  */
 enum story {
@@ -31,6 +32,7 @@ enum story {
 	PIN_WRITE_FORK,
 	FORK_PIN,
 	FORK_FORK,
+	FORK_REMOTE,
 	NR_STORIES,
 };
 
@@ -88,16 +90,22 @@ static void fork_desc(const struct fork_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(fork, fork_rows, fork_desc);
 
-static struct ptb_taken *pin(struct ptb_session *s, unsigned int flags)
+static struct ptb_taken *pin_in(struct ptb_session *s, unsigned int mm,
+				unsigned int flags)
 {
 	const struct ptb_layout *l = &s->space->layout;
 	const struct ptb_gup req = {
-		.api = PTB_PIN, .flags = flags,
+		.api = mm ? PTB_PIN_REMOTE : PTB_PIN, .flags = flags, .mm = mm,
 		.start = ptb_addr(s->space, l->req_start),
 		.nr = l->req_end - l->req_start,
 	};
 
 	return ptb_do_gup(s, &req);
+}
+
+static struct ptb_taken *pin(struct ptb_session *s, unsigned int flags)
+{
+	return pin_in(s, 0, flags);
 }
 
 /* Faults in other memory than this are other suites' business. */
@@ -137,6 +145,11 @@ static void tell(struct ptb_session *s, enum story story)
 	case FORK_PIN:
 		t = pin(s, 0);
 		break;
+	case FORK_REMOTE:
+		t = pin_in(s, child, FOLL_WRITE);
+		ptb_do_release(s, t, PTB_RELEASE_DIRTY);
+		t = NULL;
+		break;
 	case FORK_FORK:
 		other = ptb_do_fork(s);
 		ptb_do_exit(s, child);
@@ -170,6 +183,11 @@ static void fork_rows_case(struct kunit *test)
 			 * for one child only.
 			 */
 			if (story == FORK_FORK && strchr(row->picture, 's'))
+				continue;
+			/* The child has to fault its file pages back in. */
+			if (story == FORK_REMOTE &&
+			    (strstr(row->picture, "(shm)") ||
+			     strstr(row->picture, "(mixed)")))
 				continue;
 			if (!ptb_begin(&s, test, row->picture, 1 << order))
 				goto out;
