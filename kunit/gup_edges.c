@@ -9,8 +9,9 @@
 #include "kunit/gup_rows.h"
 #include "lib/session.h"
 
-/* start is page @page of the layout, or @addr, or @top bytes below the end of
- * user space, if one of those is set
+/*
+ * start is page @page of the layout, or @addr, or @top bytes below the end of
+ * user space, or kernel memory, if one of those is set
  */
 static const struct gup_edge {
 	const char *name;
@@ -18,6 +19,7 @@ static const struct gup_edge {
 	long page;
 	unsigned long addr;
 	unsigned long top;
+	bool kernel;
 	unsigned long nr;
 	unsigned int tag;
 	const char *fast_bug;
@@ -43,7 +45,7 @@ static const struct gup_edge {
 	  .nr = 1 },
 	{ "over the end of user space", "w", .top = PAGE_SIZE,
 	  .nr = 2 },
-	{ "kernel memory", "w", .addr = PAGE_OFFSET, .nr = 1 },
+	{ "kernel memory", "w", .kernel = true, .nr = 1 },
 	{ "the last page there is", "w", .addr = PAGE_MASK, .nr = 1 },
 	/* start + nr_pages * PAGE_SIZE overflows */
 	{ "a length that wraps", "[w*16]", .nr = ULONG_MAX >> PAGE_SHIFT },
@@ -91,6 +93,8 @@ static bool run_call(struct kunit *test, const struct gup_edge *edge,
 	if (!ptb_begin(&s, test, edge->picture, 0))
 		return false;
 	req.start = edge->addr ?: ptb_addr(s.space, edge->page);
+	if (edge->kernel)
+		req.start = PAGE_OFFSET;
 	if (edge->top)
 		req.start = TASK_SIZE - edge->top;
 	req.start |= (unsigned long)edge->tag << 56;
