@@ -8,6 +8,7 @@ run the guest, and it notices neither silence nor a hang.
 import contextlib
 import importlib
 import os
+import re
 import select
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from runner import proc
 from runner.errors import Trouble
+from runner.paths import REPO
 from runner.variants import KERNEL_ARGS, Arch, Variant
 
 PROBE_SECONDS = 10.0
@@ -43,9 +45,14 @@ class Limits:
 
     @staticmethod
     def of(accel: str, patience: float = 1.0) -> "Limits":
-        """Limits for that accelerator; patience scales them for a slow host."""
-        scale = patience * (1.0 if accel == "kvm" else 4.0)
-        return Limits(300.0 * scale, 30.0 * scale)
+        """Limits for that accelerator; patience scales them for a slow host.
+
+        A case that hangs says nothing until its own deadline ends it, and that
+        is as long with KVM. The boot must outlive it, or one case that hangs
+        takes all the cases after it along.
+        """
+        total = 600.0 if accel == "kvm" else 1200.0
+        return Limits(total * patience, (case_deadline() + 60.0) * patience)
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,15 @@ class Boot:
     end: str
     status: int | None
     seconds: float
+
+
+def case_deadline(header: Path = REPO / "lib" / "session.h") -> float:
+    """Seconds after which the suites end a case; raises Trouble if header does not say."""
+    text = header.read_text(errors="replace") if header.exists() else ""
+    found = re.search(r"^#define\s+PTB_DEADLINE\s+(\d+)", text, re.M)
+    if not found:
+        raise Trouble(f"{header} defines no PTB_DEADLINE: this checkout is not complete")
+    return float(found.group(1))
 
 
 def machine(tree: Path, arch: Arch) -> Machine:

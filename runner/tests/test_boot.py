@@ -9,6 +9,7 @@ from pathlib import Path
 from runner import boot, build, expected, proc
 from runner.boot import Limits, Machine
 from runner.errors import Trouble
+from runner.paths import REPO
 from runner.tests.fakes import TempCase, kernel_tree, script
 from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS, pick
 
@@ -69,7 +70,22 @@ class Watchdog(TempCase):
         self.assertFalse(boot.kvm_boots(self.fake("print('cannot open KVM'); sys.exit(1)"), 20))
 
     def test_patience(self) -> None:
-        self.assertEqual(Limits.of("kvm", 2.0).silence * 4, Limits.of("tcg", 2.0).silence)
+        for accel in ("kvm", "tcg"):
+            once, twice = Limits.of(accel), Limits.of(accel, 2.0)
+            self.assertEqual((once.total * 2, once.silence * 2), (twice.total, twice.silence))
+
+    def test_a_case_that_hangs_is_ended_before_the_boot_is(self) -> None:
+        text = (REPO / "lib" / "session.h").read_text()
+        deadline = int(text.split("#define PTB_DEADLINE")[1].split()[0])
+        for accel in ("kvm", "tcg"):
+            limits = Limits.of(accel)
+            self.assertGreater(limits.silence, deadline)
+            self.assertGreater(limits.total, limits.silence)
+        header = self.dir / "session.h"
+        header.write_text("/* watch.c */\n#define PTB_DEADLINE\t60\t/* seconds */\n")
+        self.assertEqual(boot.case_deadline(header), 60)
+        with self.assertRaisesRegex(Trouble, "PTB_DEADLINE"):
+            boot.case_deadline(self.dir / "none.h")
 
     def test_missing_program(self) -> None:
         with self.assertRaisesRegex(Trouble, "qemu-not-there is not installed"):
