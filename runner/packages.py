@@ -73,7 +73,12 @@ def ensure(need: Sequence[Package], cache: Cache) -> None:
         if proc.capture([*prefix, "apt-get", "install", "-s", *missing], env=env).returncode:
             proc.run_logged([*prefix, "apt-get", "update", "-q"], log, env=env,
                             tick=progress.tick)
-        status = proc.run_logged(install, log, env=env, tick=progress.tick)
+        # The download may be stopped at any time; dpkg, killed at its work,
+        # leaves the user's system with half-configured packages.
+        status = proc.run_logged([*install, "--download-only"], log, env=env,
+                                 tick=progress.tick) \
+            or proc.run_to_end(install, log, env=env, tick=progress.tick,
+                               stopping=lambda: progress.note("stopping once apt-get is done"))
     still = sorted({package.name for package in need if not package.present()})
     if status or still:
         raise Trouble(f"could not install {' '.join(still or missing)} (see {log}): "

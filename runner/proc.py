@@ -15,6 +15,7 @@ from typing import IO
 from runner.errors import Stopped, Trouble
 
 PR_SET_PDEATHSIG = 1
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 2.0  # seconds between asking a group to end and killing it
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -24,18 +25,28 @@ def stop_on_signals() -> None:
     """Turn SIGINT, SIGTERM and SIGHUP into Stopped, raised where we are."""
     def stop(_number: int, _frame: FrameType | None) -> None:
         # One is enough: a second must not interrupt the cleaning up.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         raise Stopped
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, stop)
 
 
-def _child_setup() -> None:
-    # Ignored signals are inherited; and should we be killed outright, so is it.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+def _default_signals() -> None:
+    # Ignored signals are inherited.
+    for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
+
+
+def _child_setup() -> None:
+    # Should we be killed outright, so is it.
+    _default_signals()
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _not_there(program: str | Path) -> Trouble:
+    return Trouble(f"{program} is not installed: apt-get install it, or run as root "
+                   "and it is installed for you")
 
 
 def members(group_id: int) -> list[int]:
@@ -75,8 +86,7 @@ def group(argv: Sequence[str | Path], *, cwd: Path | None = None,
                                  stdout=stdout, stderr=stderr, start_new_session=True,
                                  preexec_fn=_child_setup, pass_fds=tuple(keep_fds))
     except FileNotFoundError as error:
-        raise Trouble(f"{argv[0]} is not installed: apt-get install it, or run as root "
-                      "and it is installed for you") from error
+        raise _not_there(argv[0]) from error
     try:
         yield child
     finally:
@@ -104,6 +114,39 @@ def run_logged(argv: Sequence[str | Path], log: Path, *, cwd: Path | None = None
             return child.returncode
 
 
+def run_to_end(argv: Sequence[str | Path], log: Path, *, env: Mapping[str, str] | None = None,
+               tick: Callable[[], None], stopping: Callable[[], None]) -> int:
+    """Run argv like run_logged(), but never cut it short: a stop takes effect after it.
+
+    For what leaves a mess behind when killed. It goes on even if we are killed
+    outright. stopping() is called when a stop begins to wait.
+    """
+    stops: list[int] = []
+    before = {number: signal.signal(number, lambda got, _: stops.append(got))
+              for number in SIGNALS}
+    try:
+        with open(log, "ab") as out:
+            child = subprocess.Popen([str(arg) for arg in argv], env=env, stdout=out,
+                                     stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+                                     start_new_session=True, preexec_fn=_default_signals)
+        said = False
+        while child.poll() is None:
+            tick()
+            if stops and not said:
+                said = True
+                stopping()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(0.2)
+    except FileNotFoundError as error:
+        raise _not_there(argv[0]) from error
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if stops:
+        signal.raise_signal(stops[0])
+    return child.returncode
+
+
 def capture(argv: Sequence[str | Path], *, cwd: Path | None = None,
             env: Mapping[str, str] | None = None, data: bytes | None = None,
             ) -> "subprocess.CompletedProcess[str]":
@@ -113,8 +156,7 @@ def capture(argv: Sequence[str | Path], *, cwd: Path | None = None,
                               stdin=subprocess.DEVNULL if data is None else None,
                               capture_output=True, check=False, preexec_fn=_child_setup)
     except FileNotFoundError as error:
-        raise Trouble(f"{argv[0]} is not installed: apt-get install it, or run as root "
-                      "and it is installed for you") from error
+        raise _not_there(argv[0]) from error
     return subprocess.CompletedProcess(done.args, done.returncode,
                                        done.stdout.decode(errors="backslashreplace"),
                                        done.stderr.decode(errors="backslashreplace"))

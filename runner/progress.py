@@ -58,6 +58,12 @@ class Progress:
         else:
             self._line(text)
 
+    def note(self, text: str) -> None:
+        """Say something at once; the phase goes on."""
+        if self.tty:
+            self.out.write("\r\033[K")
+        self._line(f"{self.phase}: {text}")
+
     def say(self, outcome: str) -> None:
         """End the phase with its outcome."""
         self.ended = True

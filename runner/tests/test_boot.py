@@ -2,6 +2,8 @@
 """The watchdog, and the command lines."""
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -100,6 +102,51 @@ class Watchdog(TempCase):
         os.waitpid(pid, 0)
         time.sleep(0.2)
         self.assertFalse(alive(int((self.dir / "pid").read_text())))
+
+
+class ToTheEnd(TempCase):
+    """proc.run_to_end()"""
+
+    def start(self) -> "subprocess.Popen[str]":
+        """Someone who runs a second's work to its end; work has begun."""
+        work = script(self.dir / "work", "#!/bin/sh\ncd \"${0%/*}\"\n: >begun\nsleep 1\n"
+                      ": >done\nexit 3\n")
+        code = ("import sys; from pathlib import Path; from runner import errors, proc\n"
+                "proc.stop_on_signals()\n"
+                f"try: print(proc.run_to_end([{str(work)!r}], Path({str(self.dir / 'log')!r}),\n"
+                "    tick=lambda: None, stopping=lambda: print('waiting', flush=True)))\n"
+                "except errors.Stopped: print('stopped')\n")
+        child = subprocess.Popen([sys.executable, "-B", "-c", code], cwd=REPO, text=True,
+                                 stdout=subprocess.PIPE)
+        self.wait_for("begun")
+        return child
+
+    def wait_for(self, name: str) -> None:
+        """Wait until that file is there."""
+        deadline = time.monotonic() + 20
+        while not (self.dir / name).exists():
+            self.assertLess(time.monotonic(), deadline, f"no {name}")
+            time.sleep(0.02)
+
+    def test_status(self) -> None:
+        with self.start() as child:
+            self.assertEqual(child.communicate()[0], "3\n")
+
+    def test_a_stop_waits(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number), self.start() as child:
+                os.kill(child.pid, number)
+                time.sleep(0.1)
+                os.kill(child.pid, signal.SIGINT)
+                self.assertEqual(child.communicate()[0], "waiting\nstopped\n")
+                self.assertTrue((self.dir / "done").exists())
+            for name in ("begun", "done"):
+                (self.dir / name).unlink()
+
+    def test_it_outlives_us(self) -> None:
+        with self.start() as child:
+            child.kill()
+        self.wait_for("done")
 
 
 class KilledBuild(TempCase):

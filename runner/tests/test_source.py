@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 from unittest import mock, skipUnless
 
-from runner import apt, git, packages, paths, source
+from runner import apt, git, packages, paths, proc, source
 from runner.errors import Trouble
 from runner.paths import Cache
 from runner.tests.fakes import TempCase
@@ -178,6 +178,22 @@ class Packages(SourceCase):
                                   if name == "apt-get" else None), \
                 self.assertRaisesRegex(Trouble, "type: apt-get install bison flex$"):
             packages.ensure(missing, self.cache)
+
+    def test_only_the_download_can_be_cut_short(self) -> None:
+        did: list[str] = []
+
+        def run(how: str, argv: list[str]) -> int:
+            did.append(f"{how} {argv[1]} {'-d' if '--download-only' in argv else ''}".strip())
+            return 0
+        with mock.patch.object(packages, "_as_root", lambda: []), \
+                mock.patch.object(shutil, "which", lambda name: "/usr/bin/apt-get"
+                                  if name == "apt-get" else None), \
+                mock.patch.object(proc, "capture", lambda *_, **__: mock.Mock(returncode=1)), \
+                mock.patch.object(proc, "run_logged", lambda argv, *_, **__: run("cut", argv)), \
+                mock.patch.object(proc, "run_to_end", lambda argv, *_, **__: run("end", argv)), \
+                self.assertRaisesRegex(Trouble, "could not install flex"):
+            packages.ensure([packages.Package("flex", "no-such-command-a")], self.cache)
+        self.assertEqual(did, ["cut update", "cut install -d", "end install"])
 
     def test_nothing_missing_costs_nothing(self) -> None:
         with mock.patch.object(packages, "_as_root", side_effect=AssertionError):
