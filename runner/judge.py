@@ -194,7 +194,8 @@ class _Judge:
         self.result.leaves.append(leaf)
         self.own(test, leaf.name, leaf)
         if leaf.status == FAIL:
-            self.add(FAILED, leaf.name, "not ok", lines, count=0)
+            text = f"not ok # SKIP {leaf.reason}" if leaf.reason else "not ok"
+            self.add(FAILED, leaf.name, text, lines, count=0)
         elif leaf.status == SKIP and not self.skip_expected(leaf):
             leaf.judged = FAIL
             self.add(UNEXPECTED_SKIP, leaf.name, leaf.reason or "no reason given", count=0)

@@ -136,6 +136,12 @@ class Verdicts(TempCase):
         self.expect(result, judge.UNEXPECTED_SKIP, "alpha.two", "no movable zone")
         self.assertEqual(result.counts(), (3, 1, 0))
 
+    def test_failed_though_marked_as_skipped(self) -> None:
+        lines = replace(GREEN, "    ok 2 two", "    not ok 2 two # SKIP no movable zone")
+        result = self.judge(lines, skips="plain * alpha.two # movable zone\n")
+        self.expect(result, judge.FAILED, "alpha.two", "not ok # SKIP no movable zone")
+        self.assertEqual(result.counts(), (3, 1, 0))
+
     def test_expected_skip(self) -> None:
         lines = replace(GREEN, "    ok 2 two", "    ok 2 two # SKIP no movable zone")
         result = self.judge(lines, skips="plain * alpha.two # movable zone\n")

@@ -41,6 +41,11 @@ class Reader(unittest.TestCase):
         case = parse(stamped(lines)).tests[0].tests[1]
         self.assertEqual((case.name, case.status, case.reason), ("two", "skip", "no # zone"))
 
+    def test_a_failure_is_no_skip(self) -> None:
+        lines = replace(GREEN, "    ok 2 two", "    not ok 2 two # SKIP no zone")
+        case = parse(stamped(lines)).tests[0].tests[1]
+        self.assertEqual((case.name, case.status, case.reason), ("two", "fail", "no zone"))
+
     def test_rows_without_a_plan_are_counted_by_totals(self) -> None:
         lines = [line for line in GREEN if line != "        1..2" and "ok 1 [w*16]" not in line]
         rows = parse(stamped(lines)).tests[1].tests[0]
