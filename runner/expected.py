@@ -6,6 +6,7 @@ the sources, not in what a boot says about itself.
 """
 
 import fnmatch
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,12 +15,12 @@ from pathlib import Path
 from runner.errors import Trouble
 from runner.paths import REPO
 
-# suite name -> case names, both in the order KUnit runs them
-Cases = dict[str, list[str]]
+# suite name -> case name -> does it have rows; both in the order KUnit runs them
+Cases = dict[str, dict[str, bool]]
 
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 ARRAY = re.compile(r"struct\s+kunit_case\s+(\w+)\s*\[\s*\]\s*=\s*\{(.*?)\n\}\s*;", re.S)
-CASE = re.compile(r"\bKUNIT_CASE\w*\(\s*(\w+)")
+CASE = re.compile(r"\b(KUNIT_CASE\w*)\(\s*(\w+)")
 SUITE = re.compile(r"struct\s+kunit_suite\s+\w+\s*=\s*\{(.*?)\n\}\s*;", re.S)
 NAME = re.compile(r"\.name\s*=\s*\"([^\"]+)\"")
 TEST_CASES = re.compile(r"\.test_cases\s*=\s*(\w+)")
@@ -28,12 +29,13 @@ TEST_CASES = re.compile(r"\.test_cases\s*=\s*(\w+)")
 def scan_text(text: str) -> Cases:
     """Find the suites and cases in one C file."""
     text = COMMENT.sub(" ", text)
-    arrays = {array: CASE.findall(body) for array, body in ARRAY.findall(text)}
+    arrays: Cases = {array: {case: "_PARAM" in macro for macro, case in CASE.findall(body)}
+                     for array, body in ARRAY.findall(text)}
     suites: Cases = {}
     for body in SUITE.findall(text):
         name, cases = NAME.search(body), TEST_CASES.search(body)
         if name and cases:
-            suites[name.group(1)] = arrays.get(cases.group(1), [])
+            suites[name.group(1)] = arrays.get(cases.group(1), {})
     return suites
 
 
@@ -47,12 +49,25 @@ def scan(folder: Path = REPO / "kunit") -> Cases:
     return suites
 
 
-def select(cases: Mapping[str, list[str]], glob: str) -> Cases:
+def load(text: str) -> Cases:
+    """Read an expected.json; raises ValueError if it is none.
+
+    Older ones are lists of cases and do not say which have rows.
+    """
+    data = json.loads(text)
+    if not isinstance(data, dict):
+        raise ValueError("no suites in expected.json")
+    return {suite: {case: bool(names[case]) if isinstance(names, dict) else False
+                    for case in names} for suite, names in data.items()}
+
+
+def select(cases: Mapping[str, Mapping[str, bool]], glob: str) -> Cases:
     """Leave what kunit.filter_glob=glob leaves; raises Trouble if that is nothing."""
     if not glob:
-        return dict(cases)
+        return {suite: dict(names) for suite, names in cases.items()}
     suite_glob, _, case_glob = glob.partition(".")
-    chosen = {suite: [case for case in names if fnmatch.fnmatchcase(case, case_glob or "*")]
+    chosen = {suite: {case: rows for case, rows in names.items()
+                      if fnmatch.fnmatchcase(case, case_glob or "*")}
               for suite, names in cases.items() if fnmatch.fnmatchcase(suite, suite_glob)}
     chosen = {suite: names for suite, names in chosen.items() if names}
     if not chosen:

@@ -89,7 +89,7 @@ def judge(folder: Path) -> Judgement:
     """Judge the boot kept in folder; raises Trouble if folder holds none."""
     try:
         facts = json.loads((folder / "run.json").read_text())
-        cases: Cases = json.loads((folder / "expected.json").read_text())
+        cases = expected.load((folder / "expected.json").read_text())
     except (OSError, ValueError) as error:
         raise Trouble(f"{folder} holds no result that can be judged ({error}): "
                       "name a folder with a run.json in it") from error
@@ -145,7 +145,7 @@ class _Judge:
         order of the sources.
         """
         for suite in self.root.tests:
-            known = self.cases.get(suite.name, [])
+            known = list(self.cases.get(suite.name, {}))
             for index, case in enumerate(suite.tests):
                 if not case.name:
                     case.name = known[index] if index < len(known) else "after its last case"
@@ -199,6 +199,11 @@ class _Judge:
         elif leaf.status == SKIP and not self.skip_expected(leaf):
             leaf.judged = FAIL
             self.add(UNEXPECTED_SKIP, leaf.name, leaf.reason or "no reason given", count=0)
+        if row is None and leaf.status != SKIP and \
+                self.cases.get(suite.name, {}).get(case.name, False):
+            # Its result alone would stand for all its rows.
+            leaf.judged = FAIL
+            self.add(MISSING, leaf.name, "shows none of its rows", count=0)
 
     def skip_expected(self, leaf: Leaf) -> bool:
         """Is that skip on the list?"""
@@ -267,7 +272,7 @@ class _Judge:
             if rows:
                 return f"{where}: {rows[-1].name}"
             return f"{where}: {self.after_row(case.tests[-1].name)}" if case.tests else where
-        known = self.cases.get(suite.name, [])
+        known = list(self.cases.get(suite.name, {}))
         count = len(suite.tests)
         return f"{suite.name}.{known[count]}" if count < len(known) else f"{suite.name}'s exit"
 
@@ -298,11 +303,11 @@ class _Judge:
         for name, wanted in self.cases.items():
             missing = [case for case in wanted if case not in ran.get(name, set())]
             if missing:
-                which = "the whole suite" if missing == list(wanted) else ", ".join(missing)
+                which = "the whole suite" if len(missing) == len(wanted) else ", ".join(missing)
                 self.add(MISSING, name, f"did not run, or gave no result: {which}",
                          count=len(missing))
         for name, cases in ran.items():
-            extra = sorted(cases - set(self.cases.get(name, [])))
+            extra = sorted(cases - set(self.cases.get(name, {})))
             if extra:
                 self.add(EXTRA, name, f"not in the sources: {', '.join(extra)}",
                          count=len(extra))

@@ -14,7 +14,8 @@ from typing import Any
 from runner import interfaces
 from runner.paths import REPO
 
-CASES = {"alpha": ["one", "two"], "beta": ["rows"]}
+CASES = {"alpha": {"one": False, "two": False}, "beta": {"rows": True}}
+OLD_CASES = {suite: list(names) for suite, names in CASES.items()}
 
 BOOT = ["Booting Linux on physical CPU 0x0000000000 [0x000f0510]",
         "Linux version 7.3.4 (ptebatch@ptebatch) (gcc 12.2.0) #1 SMP"]
@@ -68,7 +69,7 @@ class TempCase(unittest.TestCase):
 
 def result_folder(folder: Path, lines: Iterable[str] | None, *, end: str = "ended",
                   status: int | None = 0, build_log: str = "", skips: str = "",
-                  cases: Mapping[str, list[str]] | None = None) -> Path:
+                  cases: Mapping[str, Any] | None = None) -> Path:
     """A folder as a run leaves it: lines on the console, or build_log and no boot at all."""
     folder.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = {

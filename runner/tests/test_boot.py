@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The watchdog, and the command lines."""
 
+import json
 import os
 import signal
 import subprocess
@@ -218,18 +219,28 @@ class Expected(TempCase):
         (self.dir / "gup_kunit.c").write_text(self.TEXT)
         (self.dir / "lib.c").write_text(self.TEXT.replace("ptebatch_gup", "other"))
         self.assertEqual(expected.scan(self.dir),
-                         {"ptebatch_gup": ["plain", "rows", "more", "slow", "attr"]})
+                         {"ptebatch_gup": {"plain": False, "rows": True, "more": True,
+                                           "slow": False, "attr": False}})
         with self.assertRaisesRegex(Trouble, "no KUnit case"):
             expected.scan(self.dir / "none")
 
     def test_filter(self) -> None:
-        cases = {"gup_slow": ["a", "bb"], "gup_fast": ["a"], "fork": ["x"]}
+        cases = {"gup_slow": {"a": False, "bb": True}, "gup_fast": {"a": False},
+                 "fork": {"x": True}}
         self.assertEqual(expected.select(cases, ""), cases)
-        self.assertEqual(expected.select(cases, "gup*"), {"gup_slow": ["a", "bb"],
-                                                         "gup_fast": ["a"]})
-        self.assertEqual(expected.select(cases, "gup_*.b*"), {"gup_slow": ["bb"]})
+        self.assertEqual(expected.select(cases, "gup*"), {"gup_slow": {"a": False, "bb": True},
+                                                         "gup_fast": {"a": False}})
+        self.assertEqual(expected.select(cases, "gup_*.b*"), {"gup_slow": {"bb": True}})
         with self.assertRaisesRegex(Trouble, "no case matches 'zzz'.*gup_slow, gup_fast, fork"):
             expected.select(cases, "zzz")
+
+    def test_load(self) -> None:
+        cases = {"fork": {"x": True, "y": False}}
+        self.assertEqual(expected.load(json.dumps(cases)), cases)
+        self.assertEqual(expected.load('{"fork": ["x", "y"]}'),
+                         {"fork": {"x": False, "y": False}})
+        with self.assertRaises(ValueError):
+            expected.load("[]")
 
     def test_skips(self) -> None:
         skips = expected.parse_skips([

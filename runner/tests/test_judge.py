@@ -7,8 +7,8 @@ from typing import Any
 from runner import judge
 from runner.errors import Trouble
 from runner.judge import Judgement
-from runner.tests.fakes import (ALPHA, BOOT, END, GREEN, WARN, TempCase, insert, replace,
-                                result_folder, until)
+from runner.tests.fakes import (ALPHA, BOOT, END, GREEN, OLD_CASES, WARN, TempCase, insert,
+                                replace, result_folder, until)
 
 
 class Verdicts(TempCase):
@@ -102,6 +102,29 @@ class Verdicts(TempCase):
     def test_row_missing(self) -> None:
         lines = [line for line in GREEN if "ok 2 [ww|ww]" not in line]
         self.expect(self.judge(lines), judge.MISSING, "beta.rows", "1 results")
+
+    def test_all_rows_missing(self) -> None:
+        head = until(GREEN, "    1..1")
+        for result_line in ("    ok 1 rows", "    not ok 1 rows"):
+            lost = [*head, result_line, "ok 2 beta", *END]
+            result = self.judge(lost)
+            self.assertIn(judge.MISSING, {problem.kind for problem in result.problems})
+            self.assertEqual((result.leaves[-1].name, result.counts()), ("beta.rows", (2, 1, 0)))
+        self.expect(self.judge([*head, "    ok 1 rows", "ok 2 beta", *END]), judge.MISSING,
+                    "beta.rows", "none of its rows")
+        # The rows survive, but not the line that says they are some.
+        lines = [line for line in GREEN if line != "        KTAP version 1"]
+        self.expect(self.judge(lines), judge.MISSING, "beta.rows", "none of its rows")
+
+    def test_no_rows_are_fine_when_skipped_as_a_whole(self) -> None:
+        lines = [*until(GREEN, "    1..1"), "    ok 1 rows # SKIP no zone", "ok 2 beta", *END]
+        result = self.judge(lines, skips="* * beta.rows # zone\n")
+        self.assertEqual((result.verdict, result.counts()), ("pass", (2, 0, 1)))
+
+    def test_results_that_do_not_say_which_cases_have_rows(self) -> None:
+        self.assertEqual(self.judge(GREEN, cases=OLD_CASES).verdict, judge.PASSED)
+        lines = [*until(GREEN, "    1..1"), "    ok 1 rows", "ok 2 beta", *END]
+        self.assertEqual(self.judge(lines, cases=OLD_CASES).counts(), (3, 0, 0))
 
     def test_nothing_ran(self) -> None:
         result = self.judge([*BOOT, "KTAP version 1", "1..0", *END])
