@@ -73,6 +73,7 @@ PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in (
                            r"|SLUB: Unable to allocate"),
     ("refcount", r"refcount_t: "),
 ))
+DROPPED = re.compile(r"\*\* (\d+) printk messages dropped \*\*")
 PANIC = re.compile(r"Kernel panic - not syncing(: )?(.*)")
 CUT = re.compile(r"-+\[ cut here \]-+")
 END_TRACE = re.compile(r"---\[ end (trace|Kernel panic)")
@@ -139,6 +140,13 @@ def _another(first: str, text: str) -> bool:
 def panic(lines: Iterable[Line]) -> Line | None:
     """The line of a kernel panic, None without one."""
     return next((line for line in lines if PANIC.match(line.text)), None)
+
+
+def dropped(lines: Iterable[Line]) -> Iterator[tuple[int, Line]]:
+    """Where printk says that it lost messages: how many, and the line that says so."""
+    for line in lines:
+        for match in DROPPED.finditer(line.text):
+            yield int(match.group(1)), line
 
 
 def linux_version(lines: Iterable[Line]) -> str | None:

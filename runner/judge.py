@@ -29,10 +29,11 @@ MISSING = "case missing"
 EXTRA = "extra case"
 SPLAT = "splat"
 FAILED = "failed case"
+LOST = "lost messages"
 UNEXPECTED_SKIP = "unexpected skip"
 PASSED = "pass"
-KINDS = (BUILD_FAILED, BOOT_FAILED, PANIC, HANG, EARLY, SPLAT, FAILED, MISSING, EXTRA,
-         UNEXPECTED_SKIP)
+KINDS = (BUILD_FAILED, BOOT_FAILED, PANIC, HANG, EARLY, SPLAT, FAILED, LOST, MISSING,
+         EXTRA, UNEXPECTED_SKIP)
 
 
 @dataclass
@@ -136,6 +137,7 @@ class _Judge:
         self.take_leaves()
         self.judge_end()
         self.judge_splats()
+        self.judge_lost()
         self.judge_missing()
 
     def name_unfinished(self) -> None:
@@ -283,16 +285,26 @@ class _Judge:
 
     def judge_splats(self) -> None:
         """Every report of the kernel's makes the test it happened in a failure."""
-        began = next((line.index for line in self.lines if ktap.VERSION.match(line.text)),
-                     len(self.lines))
         for splat in console.splats(self.lines):
-            index = splat.lines[0].index
-            where, leaf = self.owner.get(
-                index, ("during boot" if index < began else "after the last suite", None))
+            where, leaf = self.owner_of(splat.lines[0])
             if leaf is not None:
                 leaf.judged = FAIL
             self.add(SPLAT, where, f"{splat.kind}: {splat.title}",
                      [line.text for line in splat.lines], count=int(leaf is None))
+
+    def owner_of(self, line: Line) -> tuple[str, Leaf | None]:
+        """Who was running when that line was printed."""
+        began = next((line.index for line in self.lines if ktap.VERSION.match(line.text)),
+                     len(self.lines))
+        return self.owner.get(line.index, ("during boot" if line.index < began
+                                           else "after the last suite", None))
+
+    def judge_lost(self) -> None:
+        """What the console lost may have been anything, a report of the kernel's too."""
+        lost = list(console.dropped(self.lines))
+        if lost:
+            self.add(LOST, "", f"console lost {sum(count for count, _ in lost)} messages",
+                     [f"{line.text.strip()}: {self.owner_of(line)[0]}" for _, line in lost])
 
     def judge_missing(self) -> None:
         """Compare what ran with what exists."""

@@ -63,6 +63,19 @@ class Verdicts(TempCase):
         result = self.judge(insert(GREEN, "        ok 2 [ww|ww]. fast pin", WARN))
         self.expect(result, judge.SPLAT, "beta.rows: [ww|ww]. fast pin")
 
+    def test_messages_lost(self) -> None:
+        lines = insert(GREEN, "        ok 2 [ww|ww]. fast pin",
+                       ["** 12 printk messages dropped **"])
+        lines = insert(lines, "KTAP version 1", ["** 3 printk messages dropped **"])
+        result = self.judge(lines)
+        self.expect(result, judge.LOST, "", "console lost 15 messages")
+        self.assertEqual(result.problems[0].lines, [
+            "** 3 printk messages dropped **: during boot",
+            "** 12 printk messages dropped **: beta.rows: [ww|ww]. fast pin"])
+        self.assertEqual(result.counts(), (4, 1, 0))
+        self.assertEqual(self.judge(insert(GREEN, "    ok 2 two", [
+            "** replaying previous printk message **"])).verdict, judge.PASSED)
+
     def test_splat_outside_the_tests(self) -> None:
         result = self.judge(insert(GREEN, "KTAP version 1", WARN))
         self.expect(result, judge.SPLAT, "during boot")
