@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from runner import console, ktap
+from runner.errors import Trouble
 from runner.judge import Judgement, Leaf, Problem
 from runner.ktap import FAIL, SKIP
 from runner.paths import TEMP_MARK, remove
+
+# All that a result folder ever holds.
+FILES = frozenset(("run.json", "expected.json", "skips", "config", "build.log", "console.log",
+                   "ktap.txt", "result.json", "junit.xml"))
+BOOT = re.compile(r"boot-\d+")
+HALF_WRITTEN = re.compile(rf"\.(.+){re.escape(TEMP_MARK)}\d+")  # see write_json()
 
 # What XML 1.0 cannot hold.
 UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -26,17 +33,78 @@ def new_folder(final: Path) -> Iterator[Path]:
 
     A result that is there is complete: one that was interrupted never gets its name.
     """
+    check_replaceable(final)
     final.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(final)
     making = final.with_name(f"{final.name}{TEMP_MARK}{os.getpid()}")
-    for stale in final.parent.glob(f"{final.name}{TEMP_MARK}*"):
-        remove(stale)
-    making.mkdir()
+    try:
+        making.mkdir()
+    except FileExistsError as error:
+        raise Trouble(f"{making} is in the way and holds more than a result: remove it, "
+                      "or name another OUT") from error
     try:
         yield making
-        remove(final)
+        discard(final)
         os.rename(making, final)
     finally:
         remove(making)
+
+
+def check_replaceable(final: Path) -> None:
+    """Raise Trouble if there is something at final that is no result of ours."""
+    if not final.exists() or (final.is_dir() and (_is_result(final) or _holds_boots(final))):
+        return
+    raise Trouble(f"{final} is in the way and holds no result (no run.json): remove it, "
+                  "or name another OUT")
+
+
+def discard(final: Path) -> None:
+    """Remove the result at final, if there is one; raises Trouble if it is none."""
+    check_replaceable(final)
+    remove(final)
+
+
+def _is_result(folder: Path) -> bool:
+    return (folder / "run.json").exists() or not any(folder.iterdir())
+
+
+def _holds_boots(folder: Path) -> bool:
+    """Is that what a run with several boots leaves?"""
+    return all(entry.is_dir() and (_is_result(entry) if BOOT.fullmatch(entry.name)
+                                   else _abandoned(entry, BOOT))
+               for entry in folder.iterdir())
+
+
+def _sweep(final: Path) -> None:
+    """Remove what killed runs left half-made of final.
+
+    The folder is the user's, who may have given a like name to something.
+    """
+    for stale in final.parent.glob(f"{final.name}{TEMP_MARK}*"):
+        if _abandoned(stale, re.compile(re.escape(final.name))):
+            remove(stale)
+
+
+def _abandoned(folder: Path, name: re.Pattern[str]) -> bool:
+    """Is that a half-made result of that name, and nobody at work on it?"""
+    before, mark, pid = folder.name.rpartition(TEMP_MARK)
+    return (bool(mark) and name.fullmatch(before) is not None and pid.isdecimal()
+            and not _works(int(pid)) and folder.is_dir() and not folder.is_symlink()
+            and all(HALF_WRITTEN.sub(r"\1", entry.name) in FILES and not entry.is_dir()
+                    for entry in folder.iterdir()))
+
+
+def _works(pid: int) -> bool:
+    """Is there such a process, other than us, who have not begun?"""
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -15,7 +15,7 @@ from runner import boot, expected, judge, packages, report, results, tree, unit
 from runner.build import Build, build, check_configured
 from runner.errors import Trouble
 from runner.judge import Judgement
-from runner.paths import REPO, Cache, remove
+from runner.paths import REPO, Cache
 from runner.progress import Progress
 from runner.tree import Tree
 from runner.variants import Arch, Variant, pick
@@ -59,7 +59,7 @@ class Session:
         for number in range(1, boots + 1):
             place = f"{name}/boot-{number:02}" if boots > 1 else name
             if number == 1 and boots > 1:
-                remove(self.out / name)
+                results.discard(self.out / name)
             result = self.boot(arch, variant, made, self.out / place)
             self.done.append((place, result))
             report.show(result, self.out / place)
@@ -159,7 +159,11 @@ def _run(options: Options, wanted: Sequence[tuple[str, str]],
     for _, variant in kernels:
         check_configured(variant)
     cases = expected.select(expected.scan(), options.glob)
-    expected.parse_skips(packages.read_lines(SKIPS))  # a mistake there shows now, not later
+    # Mistakes show now, not after a build.
+    expected.parse_skips(packages.read_lines(SKIPS))
+    if options.out:
+        for arch, variant in kernels:
+            results.check_replaceable(options.out.absolute() / f"{arch.name}-{variant.name}")
     cache = Cache()
     packages.ensure(packages.wanted(list(dict.fromkeys(arch for arch, _ in kernels))), cache)
     with cache.locked() as lock:

@@ -4,11 +4,14 @@
 import json
 import os
 import signal
+import subprocess
 import time
+import unittest
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from runner import unit
+from runner import results, unit
+from runner.errors import Trouble
 from runner.tests.fakes import GREEN, TempCase, checkout, fake_tools, play, ptebatch, replace
 from runner.tests.test_boot import alive
 
@@ -70,6 +73,21 @@ class CommandLine(TempCase):
         self.assertEqual(status, 0, text)
         self.assertEqual(len(list(self.out.glob("arm64-plain/boot-*/result.json"))), 3)
         self.assertEqual(text.splitlines()[-1], "12 passed, 0 failed, 0 skipped")
+
+    def test_results_replace_results_only(self) -> None:
+        folder = self.out / "arm64-plain"
+        for more in ((), ("--boots", "2"), ()):
+            status, text = self.start(*more)
+            self.assertEqual(status, 0, text)
+            self.assertEqual((folder / "run.json").exists(), not more)
+        self.assertFalse((folder / "boot-01").exists())
+        (folder / "run.json").unlink()
+        for more in ((), ("--boots", "2")):
+            status, text = self.start(*more)
+            self.assertEqual(status, 2)
+            self.assertEqual(text, f"ptebatch: {folder} is in the way and holds no result "
+                             "(no run.json): remove it, or name another OUT\n")
+        self.assertTrue((folder / "console.log").exists())
 
     def test_one_red_boot_among_green_ones(self) -> None:
         count = self.dir / "count"
@@ -191,6 +209,76 @@ class CommandLine(TempCase):
                          r"^cd \S+ && \./tools/testing/kunit/kunit.py run --arch=arm64 "
                          r"--cross_compile=aarch64-linux-gnu- "
                          r"--kunitconfig=mm/ptebatch/.kunitconfig$")
+
+class Folders(TempCase):
+    """What results.new_folder() removes, and what it leaves alone."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.final = self.dir / "arm64-plain"
+        with subprocess.Popen(["true"]) as child:
+            self.dead = child.pid
+
+    def fill(self, name: str, *files: str) -> Path:
+        """A folder with those files in it."""
+        folder = self.dir / name
+        folder.mkdir(parents=True)
+        for file in files:
+            (folder / file).write_text("x")
+        return folder
+
+    def make(self) -> None:
+        """Make a result."""
+        with results.new_folder(self.final) as folder:
+            (folder / "run.json").write_text("{}")
+
+    def test_sweep(self) -> None:
+        gone = [self.fill(f"arm64-plain.making-{self.dead}", "console.log", "run.json",
+                          f".result.json.making-{self.dead}"),
+                self.fill(f"arm64-plain.making-{os.getpid()}", "config")]
+        kept = [self.fill(f"arm64-plain.making-{os.getppid()}", "console.log"),
+                self.fill(f"arm64-plain.making-0{self.dead}", "console.log", "thesis.tex"),
+                self.fill(f"arm64-plain.making-00{self.dead}/config"),
+                self.fill("arm64-plain.making-of", "console.log"),
+                self.fill(f"arm64-plain.making-x.making-{self.dead}", "console.log")]
+        link = self.dir / f"arm64-plain.making-000{self.dead}"
+        link.symlink_to(self.fill("else", "console.log"))
+        self.make()
+        self.assertEqual([path for path in gone if path.exists()], [])
+        self.assertEqual([path for path in [*kept, link] if not path.exists()], [])
+        self.assertTrue((self.final / "run.json").exists())
+
+    def test_in_the_way(self) -> None:
+        mine = self.fill(f"arm64-plain.making-{os.getpid()}", "thesis.tex")
+        with self.assertRaisesRegex(Trouble, "making-.* is in the way"):
+            self.make()
+        self.assertTrue((mine / "thesis.tex").exists())
+        (mine / "thesis.tex").unlink()
+        self.final.write_text("x")
+        with self.assertRaisesRegex(Trouble, "arm64-plain is in the way"):
+            self.make()
+        self.final.unlink()
+        self.fill("arm64-plain")  # empty
+        self.make()
+        self.make()
+
+    def test_in_the_way_of_boots(self) -> None:
+        self.fill("arm64-plain/boot-01", "run.json")
+        self.fill(f"arm64-plain/boot-02.making-{self.dead}", "console.log")
+        results.check_replaceable(self.final)
+        self.fill("arm64-plain/boot-camp", "run.json")
+        with self.assertRaises(Trouble):
+            results.discard(self.final)
+        self.assertTrue((self.final / "boot-01/run.json").exists())
+
+    def test_one_that_appears_meanwhile(self) -> None:
+        with self.assertRaises(Trouble), results.new_folder(self.final):
+            self.fill("arm64-plain", "thesis.tex")
+        self.assertEqual([path.name for path in self.dir.iterdir()], ["arm64-plain"])
+
+
+class Counts(unittest.TestCase):
+    """unit.counts()"""
 
     def test_unittest_counts(self) -> None:
         self.assertEqual(unit.counts("..\nRan 7 tests in 0.1s\n\nOK (skipped=2)\n"), (5, 0, 2))
