@@ -18,6 +18,8 @@ from runner.paths import REPO
 # suite name -> case name -> does it have rows; both in the order KUnit runs them
 Cases = dict[str, dict[str, bool]]
 
+XFAIL = "XFAIL:"  # how the reason of an expected failure begins
+
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 ARRAY = re.compile(r"struct\s+kunit_case\s+(\w+)\s*\[\s*\]\s*=\s*\{(.*?)\n\}\s*;", re.S)
 CASE = re.compile(r"\b(KUNIT_CASE\w*)\(\s*(\w+)")
@@ -88,11 +90,23 @@ class Skip:
 
     def covers(self, variant: str, arch: str, case: str, row: str, reason: str) -> bool:
         """Is that skip this expected one? case is 'suite.case', row "" for none."""
+        return (self.names(variant, arch, case, row)
+                and re.search(self.reason, reason) is not None)
+
+    def names(self, variant: str, arch: str, case: str, row: str) -> bool:
+        """Is this line about that case or row, there?"""
         return (fnmatch.fnmatchcase(variant, self.variant)
                 and fnmatch.fnmatchcase(arch, self.arch)
                 and fnmatch.fnmatchcase(case, self.case)
-                and (self.row == "*" or fnmatch.fnmatchcase(_plain(row), _plain(self.row)))
-                and re.search(self.reason, reason) is not None)
+                and (self.row == "*" or fnmatch.fnmatchcase(_plain(row), _plain(self.row))))
+
+    @property
+    def fails(self) -> bool:
+        """Does it stand for an expected failure?"""
+        return self.reason.startswith(XFAIL)
+
+    def __str__(self) -> str:
+        return self.case + (f":{self.row}" if self.row != "*" else "")
 
 
 def _plain(text: str) -> str:
@@ -104,7 +118,8 @@ def parse_skips(lines: Iterable[str]) -> list[Skip]:
     """Parse 'VARIANT ARCH SUITE.CASE[:ROW] # REASON' lines.
 
     The first three are globs (but [ and ] stand for themselves in ROW), REASON
-    is a regular expression found in the skip's own reason. Lines that start
+    is a regular expression found in the skip's own reason; one that begins with
+    XFAIL: says that the skip stands for an expected failure. Lines that start
     with # are comments. Raises Trouble for a line that is neither.
     """
     skips = []

@@ -6,6 +6,7 @@ judged again, by a newer judge too.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,6 +79,7 @@ class Judgement:
     problems: list[Problem] = field(default_factory=list)
     leaves: list[Leaf] = field(default_factory=list)
     suites: dict[str, float | None] = field(default_factory=dict)  # and their seconds
+    notes: list[str] = field(default_factory=list)  # worth knowing, but not wrong
 
     def counts(self) -> tuple[int, int, int]:
         """How many passed, failed, were skipped; a problem of no leaf's is a failure."""
@@ -139,6 +141,7 @@ class _Judge:
         self.judge_splats()
         self.judge_lost()
         self.judge_missing()
+        self.note_mended()
 
     def name_unfinished(self) -> None:
         """Name a case that has printed something but no result.
@@ -323,6 +326,26 @@ class _Judge:
             if extra:
                 self.add(EXTRA, name, f"not in the sources: {', '.join(extra)}",
                          count=len(extra))
+
+
+    def note_mended(self) -> None:
+        """Say which expected failures no longer fail.
+
+        A line that names several rows is of use as long as one of them fails.
+        """
+        facts = self.result.facts
+        for skip in self.skips:
+            if not skip.fails:
+                continue
+            named = [leaf for leaf in self.result.leaves
+                     if skip.names(facts["variant"], facts["arch"], f"{leaf.suite}.{leaf.case}",
+                                   leaf.row)]
+            # A row that was skipped for another reason did not run: it tells nothing.
+            ran = [leaf.judged for leaf in named
+                   if leaf.status != SKIP or re.search(skip.reason, leaf.reason)]
+            if ran and all(judged == PASS for judged in ran):
+                self.result.notes.append(f"{skip} no longer fails: take it out of "
+                                         "configs/skips and the source")
 
 
 def results_below(folder: Path) -> Iterator[Path]:

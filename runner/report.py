@@ -23,7 +23,7 @@ def show(result: Judgement, folder: Path, out: TextIO | None = None) -> None:
     """Print the outcome of one boot, kept in folder."""
     out = out or sys.stdout
     for line in [*heading(result), *suite_lines(result), *problem_lines(result),
-                 verdict_line(result, folder)]:
+                 *(f"  note: {note}" for note in result.notes), verdict_line(result, folder)]:
         print(line, file=out)
     out.flush()
 

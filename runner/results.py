@@ -126,6 +126,7 @@ def write(folder: Path, result: Judgement) -> None:
         **result.facts,
         "banner": console.linux_version(lines),
         "problems": [asdict(problem) for problem in result.problems],
+        "notes": result.notes,
         "cases": [_leaf(leaf) for leaf in result.leaves],
     })
     if lines:

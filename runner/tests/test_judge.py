@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """One fake console per verdict."""
 
+import io
+import json
 from collections.abc import Sequence
 from typing import Any
 
-from runner import judge
+from runner import judge, report, results
 from runner.errors import Trouble
 from runner.judge import Judgement
 from runner.tests.fakes import (ALPHA, BOOT, END, GREEN, OLD_CASES, WARN, TempCase, insert,
@@ -184,6 +186,47 @@ class Verdicts(TempCase):
         self.assertEqual((result.verdict, result.counts()), ("pass", (3, 0, 1)))
         result = self.judge(lines, skips="plain * alpha.two # another reason\n")
         self.expect(result, judge.UNEXPECTED_SKIP, "alpha.two")
+
+    def test_expected_failure_that_no_longer_fails(self) -> None:
+        note = "{} no longer fails: take it out of configs/skips and the source"
+        row = "[w*16] slow pin"
+        table: list[tuple[str, list[str]]] = [
+            (f"plain * beta.rows:{row} # XFAIL: takes none\n", [f"beta.rows:{row}"]),
+            ("* arm64 alpha.one # XFAIL: x\n* * alpha.two # XFAIL: x\n",
+             ["alpha.one", "alpha.two"]),
+            ("swap * alpha.one # XFAIL: x\n", []),         # another variant
+            ("* x86_64 alpha.one # XFAIL: x\n", []),       # another architecture
+            ("* * alpha.three # XFAIL: x\n", []),          # nothing that ran
+            ("* * alpha.one # no zone, no XFAIL:\n", [])]  # a mere skip
+        for skips, notes in table:
+            result = self.judge(GREEN, skips=skips)
+            self.assertEqual(result.notes, [note.format(name) for name in notes], skips)
+            self.assertEqual((result.verdict, result.counts()), ("pass", (4, 0, 0)))
+
+    def test_expected_failure_that_still_fails(self) -> None:
+        line = "        ok 1 [w*16] slow pin"
+        still = replace(GREEN, line, f"{line} # SKIP XFAIL: takes none")
+        for skips in ("* * beta.rows:[w*16] slow pin # XFAIL: takes none\n",
+                      "* * beta.rows # XFAIL: takes none\n"):  # one of its rows does
+            result = self.judge(still, skips=skips)
+            self.assertEqual((result.verdict, result.notes), ("pass", []))
+        skips = "* * beta.rows # XFAIL: takes none\n* * beta.rows # no zone\n"
+        result = self.judge(replace(GREEN, line, f"{line} # SKIP no zone"), skips=skips)
+        self.assertEqual((result.verdict, len(result.notes)), ("pass", 1))  # the other ran
+        skips = "* * beta.rows:*slow pin # XFAIL: takes none\n* * beta.rows # no zone\n"
+        result = self.judge(replace(GREEN, line, f"{line} # SKIP no zone"), skips=skips)
+        self.assertEqual((result.verdict, result.notes), ("pass", []))      # it did not run
+        result = self.judge(insert(GREEN, "    ok 2 two", WARN), skips="* * alpha.two # XFAIL: x\n")
+        self.assertEqual((result.verdict, result.notes), (judge.SPLAT, []))
+
+    def test_notes_are_shown(self) -> None:
+        result = self.judge(GREEN, skips="* * alpha.one # XFAIL: x\n")
+        out = io.StringIO()
+        report.show(result, self.dir, out)
+        self.assertRegex(out.getvalue(), r"\n  note: alpha.one no longer fails: .*\nPASS: ")
+        results.write(self.dir, result)
+        self.assertEqual(json.loads((self.dir / "result.json").read_text())["notes"],
+                         result.notes)
 
     def test_a_log_cut_anywhere_is_never_green(self) -> None:
         for count in range(len(GREEN) - 1):
