@@ -22,6 +22,8 @@
  * @FORK_PIN: fork, then a read-only pin, which must unshare
  * @FORK_FORK: fork twice, the first child exits first
  * @FORK_REMOTE: fork, then a write pin of the child's pages by the parent
+ * @FORK_REMOTE_READ: the same, read-only: it must unshare in the child
+ * @EXIT_WRITE: fork, the child exits, the parent writes to every page
  * @NR_STORIES: how many there are
  */
 enum story {
@@ -33,6 +35,8 @@ enum story {
 	FORK_PIN,
 	FORK_FORK,
 	FORK_REMOTE,
+	FORK_REMOTE_READ,
+	EXIT_WRITE,
 	NR_STORIES,
 };
 
@@ -70,7 +74,11 @@ static const struct fork_row fork_rows[] = {
 	{ "soft-dirty tracked", "(sd)[w*n/2 t*n/2]", LARGE },
 	/* boundaries */
 	{ "over a page table boundary", "[w*n/2^w*n/2]", LARGE },
-	{ "over a VMA boundary", "[w*n/2|(ro)r*n/2]", LARGE },
+	{ "over a VMA boundary", "[w*n/2|w*n/2]", LARGE },
+	{ "over a VMA boundary, formerly shared", "[e*n/2|e*n/2]", LARGE },
+	{ "a read-only VMA behind", "[w*n/2|(ro)r*n/2]", LARGE },
+	{ "all clean", "[c*n]", ALL_ORDERS },
+	{ "read-only and clean", "[k*n]", ALL_ORDERS },
 	{ "in two pieces, swapped", "A[-*n/2 w*n/2]|A[w*n/2 -*n/2]",
 	  BIT(2) | BIT(4) | BIT(7) },
 	{ "abutting folios", "<[w*n][w*n]>", LARGE & ~BIT(9) },
@@ -146,9 +154,15 @@ static void tell(struct ptb_session *s, enum story story)
 		t = pin(s, 0);
 		break;
 	case FORK_REMOTE:
-		t = pin_in(s, child, FOLL_WRITE);
-		ptb_do_release(s, t, PTB_RELEASE_DIRTY);
+	case FORK_REMOTE_READ:
+		t = pin_in(s, child, story == FORK_REMOTE ? FOLL_WRITE : 0);
+		ptb_do_release(s, t, story == FORK_REMOTE ? PTB_RELEASE_DIRTY :
+							    PTB_RELEASE_RANGE);
 		t = NULL;
+		break;
+	case EXIT_WRITE:
+		ptb_do_exit(s, child);
+		write_all(s);
 		break;
 	case FORK_FORK:
 		other = ptb_do_fork(s);
@@ -182,10 +196,10 @@ static void fork_rows_case(struct kunit *test)
 			/* Where "s" pages have their other mm, there is room
 			 * for one child only.
 			 */
-			if (story == FORK_FORK && strchr(row->picture, 's'))
+			if (story == FORK_FORK && strstr(row->picture, "s*"))
 				continue;
 			/* The child has to fault its file pages back in. */
-			if (story == FORK_REMOTE &&
+			if ((story == FORK_REMOTE || story == FORK_REMOTE_READ) &&
 			    (strstr(row->picture, "(shm)") ||
 			     strstr(row->picture, "(mixed)")))
 				continue;

@@ -123,10 +123,10 @@ void gup_run_edge(struct kunit *test, const struct gup_call *calls,
 	}
 	ptb_watch_start(test, PTB_DEADLINE);
 	for (i = 0; i < nr_calls; i++)
-		if (!run_call(judge, edge, &calls[i]))
+		if (!run_call(judge, edge, &calls[i]) && judge == test)
 			break;
-	ptb_watch_stop(test);
-	if (judge == test)
+	/* A hang or a splat is nothing that was expected. */
+	if (!ptb_watch_stop(test) || judge == test)
 		return;
 	kunit_cleanup(judge);
 	if (judge->status == KUNIT_FAILURE)

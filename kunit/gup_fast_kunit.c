@@ -33,6 +33,7 @@ static const struct gup_call fast_calls[] = {
 	{ PTB_PIN_FAST, 0, .killed = true },
 	{ PTB_PIN_FAST, FOLL_WRITE, .killed = true },
 	{ PTB_PIN_FAST, FOLL_LONGTERM, .killed = true },
+	{ PTB_PIN_FAST, FOLL_LONGTERM | FOLL_WRITE, .killed = true },
 };
 
 static void gup_fast_rows(struct kunit *test)

@@ -53,6 +53,15 @@ static const struct gup_row gup_rows[] = {
 	{ "small pages over a boundary", "ww^ww", 0 },
 	/* not clamped to the VMA's end */
 	{ "folio over a VMA boundary", "[w*n/2|w*n/2]", LARGE },
+	/* the same bits on both sides, but not the same rules */
+	{ "may not be written behind the boundary",
+	  "(ro)[r*n/2|(nomaywrite)r*n/2]", LARGE },
+	{ "forced before the boundary, faulted behind", "(ro)[r*n/2|r*n/2]",
+	  LARGE },
+	{ "private file, no COW mapping behind the boundary",
+	  "(cow)[f*n/2|(cow,nomaywrite)f*n/2]", LARGE },
+	{ "private file, no COW mapping before the boundary",
+	  "(cow,nomaywrite)[f*n/2|(cow)f*n/2]", LARGE },
 	{ "read-only behind the boundary", "[w*n/2|(ro)r*n/2]", LARGE },
 	{ "read-only before the boundary", "(ro)[r*n/2|w*n/2]", LARGE },
 	{ "the VMA ends, and the address space", "[w*n]|--|ww", LARGE },
@@ -140,7 +149,11 @@ static const struct gup_row gup_rows[] = {
 	{ "hugetlb, PMD size", "(huge)[w*512]", 0 },
 	{ "hugetlb, part of it", "(huge)[w*100{w*300}w*112]", 0 },
 	{ "hugetlb beside small pages", "ww|(huge)[w*512]|ww", 0 },
+	{ "hugetlb, read-only", "(huge,ro)[r*512]", 0 },
 	{ "hugetlb, contiguous PTEs", "(huge64k)[w*16]", 0 },
+	/* exclusivity sits on the head page, whichever is asked for */
+	{ "hugetlb, contiguous PTEs, read-only",
+	  "(huge64k,ro)[r*8{r*8][r*4}r*12]", 0 },
 	{ "hugetlb, contiguous PTEs, part of two",
 	  "(huge64k)[w*8{w*8][w*4}w*12]", 0 },
 

@@ -28,6 +28,7 @@ static const struct gup_call slow_calls[] = {
 	{ PTB_PIN, FOLL_LONGTERM | FOLL_WRITE },
 	{ PTB_PIN, FOLL_LONGTERM | FOLL_WRITE | FOLL_FORCE },
 	{ PTB_PIN, FOLL_HONOR_NUMA_FAULT },
+	{ PTB_PIN, FOLL_WRITE, .killed = true },
 	{ PTB_GET_UNLOCKED, 0 },
 	{ PTB_GET_UNLOCKED, FOLL_WRITE },
 	{ PTB_PIN_UNLOCKED, 0 },
@@ -37,6 +38,7 @@ static const struct gup_call slow_calls[] = {
 	{ PTB_GET_REMOTE, FOLL_WRITE },
 	{ PTB_PIN_REMOTE, 0 },
 	{ PTB_PIN_REMOTE, FOLL_WRITE | FOLL_FORCE },
+	{ PTB_PIN_REMOTE, FOLL_LONGTERM },
 };
 
 static void gup_slow_rows(struct kunit *test)

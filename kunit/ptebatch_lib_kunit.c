@@ -16,6 +16,12 @@
 
 /* ------------------------------------------------------------ environment */
 
+#ifdef CONFIG_ARM64_CONTPTE
+#define BLOCK	CONT_PTES
+#else
+#define BLOCK	16
+#endif
+
 static void batching_is_possible(struct kunit *test)
 {
 	struct ptb_session s;
@@ -27,10 +33,10 @@ static void batching_is_possible(struct kunit *test)
 		KUNIT_EXPECT_NE_MSG(test, IS_ENABLED(CONFIG_ARM64_CONTPTE),
 				    IS_ENABLED(CONFIG_PTEBATCH_WITHOUT_CONTPTE),
 				    "ARM64_CONTPTE is not as this kernel should have it");
-	/* One contiguous block on arm64 with 4K pages: is it one? */
-	if (!ptb_begin(&s, test, "[w*16]", 0))
+	/* One contiguous block on arm64: is it one? */
+	if (!ptb_begin(&s, test, "[w*n]", BLOCK))
 		return;
-	for (i = 0; i < 16; i++)
+	for (i = 0; i < BLOCK; i++)
 		KUNIT_EXPECT_EQ(test, (bool)s.space->led->pte[0][i].cont,
 				IS_ENABLED(CONFIG_ARM64_CONTPTE));
 	ptb_end(&s);
@@ -243,6 +249,7 @@ static void sabotage_is_seen(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fake);
 	kunit_init_test(fake, "expected", NULL);
+	ptb_watch_start(test, PTB_DEADLINE);
 	KUNIT_ASSERT_TRUE(test, ptb_begin(&s, fake, row->picture, 0));
 	req = get_all(&s);
 	s.sabotage = row->how;
@@ -254,6 +261,7 @@ static void sabotage_is_seen(struct kunit *test)
 		row->undo(&s, NULL);
 	/* What was taken goes back page by page, whatever it says now. */
 	ptb_end(&s);
+	ptb_watch_stop(test);
 	kunit_cleanup(fake);
 }
 
@@ -265,11 +273,13 @@ static void accessed_mark_is_seen(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fake);
 	kunit_init_test(fake, "expected", NULL);
+	ptb_watch_start(test, PTB_DEADLINE);
 	KUNIT_ASSERT_TRUE(test, ptb_begin(&s, fake, "[eeee]", 0));
 	s.sabotage = accessed_folio;
 	ptb_do_fault(&s, 0, FAULT_FLAG_WRITE);
 	KUNIT_EXPECT_TRUE(test, s.bad);
 	ptb_end(&s);
+	ptb_watch_stop(test);
 	kunit_cleanup(fake);
 }
 
@@ -305,6 +315,7 @@ static void leak_is_seen(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fake);
 	kunit_init_test(fake, "expected", NULL);
+	ptb_watch_start(test, PTB_DEADLINE);
 	KUNIT_ASSERT_TRUE(test, ptb_begin(&s, fake, "[w*16]ww", 0));
 	mm = s.space->mm[0];
 	mmgrab(mm);
@@ -341,6 +352,7 @@ static void leak_is_seen(struct kunit *test)
 	if (c->leak == LEAK_RSS)
 		dec_mm_counter(mm, MM_ANONPAGES);
 	mmdrop(mm);
+	ptb_watch_stop(test);
 	kunit_cleanup(fake);
 }
 
@@ -416,6 +428,11 @@ static void hang_is_ended(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, fake);
 	kunit_init_test(fake, "expected", NULL);
 	ptb_watch_start(fake, 1);
+	/* An operation that ran with a SIGKILL pending takes nothing away. */
+	ptb_watch_killed(true);
+	KUNIT_EXPECT_TRUE(test, fatal_signal_pending(current));
+	ptb_watch_killed(false);
+	KUNIT_EXPECT_FALSE(test, fatal_signal_pending(current));
 	while (!fatal_signal_pending(current))
 		cond_resched();
 	ptb_watch_stop(fake);
@@ -485,6 +502,7 @@ static void picture_after(struct kunit *test)
 	unsigned int i, at;
 	int child;
 
+	ptb_watch_start(test, PTB_DEADLINE);
 	if (!ptb_begin(&s, test, c->before, 0))
 		return;
 	at = s.space->layout.req_start;
@@ -505,6 +523,7 @@ static void picture_after(struct kunit *test)
 				    *p, "page %u", i);
 	}
 	ptb_end(&s);
+	ptb_watch_stop(test);
 }
 
 static struct kunit_case ptebatch_lib_cases[] = {

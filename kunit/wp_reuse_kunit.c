@@ -16,12 +16,14 @@
  * @picture: see lib/layout.h; requested pages are written to
  * @orders: n is 1 << each of them
  * @pin: pin this page first (-1: none), and hold the pin over the faults
+ * @get: get it instead, as vmsplice does
  */
 struct reuse_row {
 	const char *name;
 	const char *picture;
 	unsigned long orders;
 	int pin;
+	bool get;
 };
 
 static const struct reuse_row reuse_rows[] = {
@@ -65,6 +67,11 @@ static const struct reuse_row reuse_rows[] = {
 	{ "protnone inside", "[ep*n/2 e*n/2-1]", LARGE, -1 },
 	/* somebody else holds a reference: today's answer stands */
 	{ "first page pinned", "[r{e*n-1]}", LARGE, 0 },
+	{ "first page referenced", "[r{e*n-1]}", LARGE, 0, .get = true },
+	{ "the page itself referenced", "[{e}e*n-1]", LARGE, 0, .get = true },
+	{ "order 0, referenced", "{e}", 0, 0, .get = true },
+	{ "exclusive pages beside shared ones", "{[r*n/2}s*n/2]", LARGE, -1 },
+	{ "all clean", "[k*n]", ALL_ORDERS, -1 },
 	/* other memory */
 	{ "private file pages", "(cow)[f*n]", ALL_ORDERS, -1 },
 	{ "private file, half copied", "(cow)[f*n/2 e*n/2]", LARGE, -1 },
@@ -78,13 +85,15 @@ static void reuse_desc(const struct reuse_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(reuse, reuse_rows, reuse_desc);
 
-static struct ptb_taken *pin_one(struct ptb_session *s, int page)
+static struct ptb_taken *pin_one(struct ptb_session *s,
+				 const struct reuse_row *row)
 {
 	const struct ptb_gup req = {
-		.api = PTB_PIN, .start = ptb_addr(s->space, page), .nr = 1,
+		.api = row->get ? PTB_GET : PTB_PIN,
+		.start = ptb_addr(s->space, row->pin), .nr = 1,
 	};
 
-	return page < 0 ? NULL : ptb_do_gup(s, &req);
+	return row->pin < 0 ? NULL : ptb_do_gup(s, &req);
 }
 
 /* One store, alone. */
@@ -96,7 +105,7 @@ static bool store_one(struct kunit *test, const struct reuse_row *row,
 
 	if (!ptb_begin(&s, test, row->picture, n))
 		return false;
-	pin = pin_one(&s, row->pin);
+	pin = pin_one(&s, row);
 	if (s.space->layout.page[page].state != '-')
 		ptb_do_fault(&s, page, FAULT_FLAG_WRITE);
 	ptb_do_release(&s, pin, PTB_RELEASE_ALL);
@@ -110,7 +119,7 @@ static bool fault_all(struct kunit *test, const struct reuse_row *row,
 {
 	/* An unshare fault is for present, read-only, private pages. */
 	const char *states = !(flags & FAULT_FLAG_UNSHARE) ? "wcrkseutpfz." :
-			     strstr(row->picture, "(shm)") ? "" : "rsef";
+			     strstr(row->picture, "(shm)") ? "" : "rkseftu";
 	struct ptb_session s;
 	struct ptb_taken *pin;
 
@@ -118,7 +127,7 @@ static bool fault_all(struct kunit *test, const struct reuse_row *row,
 		return false;
 	*from = s.space->layout.req_start;
 	*to = s.space->layout.req_end;
-	pin = pin_one(&s, row->pin);
+	pin = pin_one(&s, row);
 	ptb_do_faults(&s, *from, *to, down, flags, states);
 	ptb_do_release(&s, pin, PTB_RELEASE_ALL);
 	return ptb_end(&s);

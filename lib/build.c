@@ -239,7 +239,7 @@ static int fault_folio(struct ptb_space *space, unsigned long addr, int f,
 				       l->folio[f].first, ret);
 			return -EFAULT;
 		}
-		if (span == HPAGE_PMD_NR)
+		if (span == 1UL << (PMD_SHIFT - PAGE_SHIFT))
 			split_pmd(space->mm[0], addr);
 		pfn = frame_at(space->mm[0], addr);
 		if (!*prev || pfn != *prev + 1) {

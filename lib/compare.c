@@ -44,65 +44,98 @@ static void want_bit(struct ptb_diff *diff, int mm, int page, const char *what,
 		       mm, page, what, want, found);
 }
 
-/* Does any page of the same folio in the same mm have this A/D bit? */
-static bool folio_has(const struct ptb_ledger *led, int mm, u16 folio,
-		      bool dirty)
+/* The books that are compared, and what they were before the operation. */
+struct books {
+	const struct ptb_ledger *before;
+	const struct ptb_ledger *want;
+	const struct ptb_ledger *found;
+	s16 *bind;
+};
+
+/* Did another page of the folio that @p maps have this bit before? */
+static bool folio_had(const struct ptb_ledger *before, int mm,
+		      const struct ptb_pte *p, bool dirty)
 {
 	unsigned int i;
 
-	for (i = 0; i < led->nr; i++) {
-		const struct ptb_pte *p = &led->pte[mm][i];
+	for (i = 0; before->mm_alive[mm] && i < before->nr; i++) {
+		const struct ptb_pte *q = &before->pte[mm][i];
 
-		if (p->kind == PTB_PAGE && p->folio == folio &&
-		    (dirty ? p->dirty : p->young))
+		if (q->kind == PTB_PAGE && q->folio == p->folio &&
+		    (dirty ? q->dirty : q->young))
 			return true;
 	}
 	return false;
 }
 
-/*
- * A/D bits: none may be lost; one may spread, but within its folio only:
- * modify_prot_start_ptes() (include/linux/pgtable.h) says that bits may be
- * gained, arm64's contpte keeps one state per block.
- */
-static void compare_ad(struct ptb_diff *diff, const struct ptb_ledger *want,
-		       int mm, int page, const struct ptb_pte *found)
+/* Is it set in the contiguous block that @page is part of? */
+static bool block_has(const struct books *b, int mm, int page, bool dirty)
 {
-	const struct ptb_pte *p = &want->pte[mm][page];
+#ifdef CONFIG_ARM64_CONTPTE
+	const struct ptb_ledger *led = b->want;
+	long first = page - (long)((led->vpn + page) % CONT_PTES);
+	long i;
 
-	if (p->dirty && !found->dirty)
-		differ(diff, mm, page, "mm %d page %d: dirty bit lost", mm, page);
-	if (p->young && !found->young)
-		differ(diff, mm, page, "mm %d page %d: accessed bit lost", mm, page);
-	if (!p->dirty && found->dirty &&
-	    (p->kind != PTB_PAGE || !folio_has(want, mm, p->folio, true)))
-		differ(diff, mm, page, "mm %d page %d: dirty bit from nowhere",
-		       mm, page);
-	if (!p->young && found->young &&
-	    (p->kind != PTB_PAGE || !folio_has(want, mm, p->folio, false)))
-		differ(diff, mm, page, "mm %d page %d: accessed bit from nowhere",
-		       mm, page);
+	if (!b->found->pte[mm][page].cont)
+		return false;
+	for (i = max(first, 0L); i < min(first + CONT_PTES, (long)led->nr); i++)
+		if (dirty ? led->pte[mm][i].dirty : led->pte[mm][i].young)
+			return true;
+#endif
+	return false;
 }
 
 /*
- * Which folio of @found is folio @w of @want? The known ones have one number;
- * what the operation allocated is bound where it first stands.
+ * A/D bits: none may be lost. A bit may be gained from a page of the same folio
+ * that had it before, as modify_prot_start_ptes() documents it
+ * (include/linux/pgtable.h), or within a contiguous block of arm64, which has
+ * one state.
  */
-static bool bound(const struct ptb_ledger *want, s16 *bind, u16 w, u16 f)
+static void compare_ad(struct ptb_diff *diff, const struct books *b,
+		       int mm, int page, bool dirty)
 {
-	if (bind[w] < 0 && !want->folio[w].head &&
+	const struct ptb_pte *w = &b->want->pte[mm][page];
+	const struct ptb_pte *f = &b->found->pte[mm][page];
+	const bool want = dirty ? w->dirty : w->young;
+	const bool found = dirty ? f->dirty : f->young;
+	const char *name = dirty ? "dirty" : "accessed";
+
+	if (want && !found)
+		differ(diff, mm, page, "mm %d page %d: %s bit lost", mm, page,
+		       name);
+	if (!want && found &&
+	    (w->kind != PTB_PAGE || (!folio_had(b->before, mm, w, dirty) &&
+				     !block_has(b, mm, page, dirty))))
+		differ(diff, mm, page, "mm %d page %d: %s bit from nowhere",
+		       mm, page, name);
+}
+
+/*
+ * Which folio found is folio @w wanted? The known ones have one number; what
+ * the operation allocated is bound where it first stands. It may have a frame
+ * that was freed meanwhile, but not the one that it takes the place of: of
+ * those two the new one comes first.
+ */
+static bool bound(const struct books *b, int mm, int page, u16 w, u16 f)
+{
+	const struct ptb_ledger *want = b->want;
+	const struct ptb_pte *old = &b->before->pte[mm][page];
+
+	if (b->bind[w] < 0 && !want->folio[w].head &&
+	    !(b->before->mm_alive[mm] && old->kind == PTB_PAGE &&
+	      old->folio == f) &&
 	    (f >= want->nr_folios || !want->folio[f].head ||
 	     !want->folio[f].refs))
-		bind[w] = f;
-	return bind[w] == f;
+		b->bind[w] = f;
+	return b->bind[w] == f;
 }
 
-static void compare_pte(struct ptb_diff *diff, const struct ptb_ledger *want,
-			const struct ptb_ledger *found, s16 *bind,
+static void compare_pte(struct ptb_diff *diff, const struct books *b,
 			int mm, int page)
 {
+	const struct ptb_ledger *want = b->want;
 	const struct ptb_pte *w = &want->pte[mm][page];
-	const struct ptb_pte *f = &found->pte[mm][page];
+	const struct ptb_pte *f = &b->found->pte[mm][page];
 
 	if (w->kind != f->kind) {
 		differ(diff, mm, page, "mm %d page %d: expected %s, found %s",
@@ -115,10 +148,11 @@ static void compare_pte(struct ptb_diff *diff, const struct ptb_ledger *want,
 	want_bit(diff, mm, page, "soft-dirty bit", w->soft, f->soft);
 	want_bit(diff, mm, page, "uffd bit", w->uffd, f->uffd);
 	want_bit(diff, mm, page, "protnone", w->protnone, f->protnone);
-	compare_ad(diff, want, mm, page, f);
+	compare_ad(diff, b, mm, page, true);
+	compare_ad(diff, b, mm, page, false);
 	if (w->kind != PTB_PAGE)
 		return;
-	if (!bound(want, bind, w->folio, f->folio) || w->sub != f->sub) {
+	if (!bound(b, mm, page, w->folio, f->folio) || w->sub != f->sub) {
 		differ(diff, mm, page,
 		       "mm %d page %d: expected page %u of %sfolio %u, found page %u of folio %u",
 		       mm, page, w->sub, want->folio[w->folio].head ? "" : "new ",
@@ -155,41 +189,50 @@ static void compare_folio(struct ptb_diff *diff, const struct ptb_frec *w,
 	want_count(diff, nr, "order", w->order, f->order);
 	want_count(diff, nr, "anonymous", w->anon, f->anon);
 	want_count(diff, nr, "dirty", w->dirty, f->dirty);
+	if (w->pinnable)
+		want_count(diff, nr, "in a movable zone", 0, f->movable);
 	if (!w->fresh)
 		want_count(diff, nr, "referenced or active", w->accessed,
 			   f->accessed);
 }
 
-/* Whatever is marked contiguous must be a whole, uniform block. */
+/* Whatever is marked contiguous must be a whole, uniform, aligned block. */
 static void check_cont(struct ptb_diff *diff, const struct ptb_ledger *led,
 		       int mm)
 {
 #ifdef CONFIG_ARM64_CONTPTE
-	unsigned int i, run;
+	long first = -(long)(led->vpn % CONT_PTES);
+	long i, j;
 
-	for (i = 0; i < led->nr; i += run) {
-		const struct ptb_pte *a = &led->pte[mm][i];
+	for (i = first; i < (long)led->nr; i += CONT_PTES) {
+		const struct ptb_pte *a = &led->pte[mm][max(i, 0L)];
+		bool any = false, all = true;
 
-		for (run = 1; a->cont && run < CONT_PTES && i + run < led->nr;
-		     run++) {
-			const struct ptb_pte *b = &led->pte[mm][i + run];
+		for (j = i; j < i + CONT_PTES; j++) {
+			const struct ptb_pte *b;
 
-			if (!b->cont || b->folio != a->folio ||
-			    b->sub != a->sub + run || b->write != a->write ||
-			    b->uffd != a->uffd)
-				break;
+			/* No VMA holds a part of a block. */
+			if (j < 0 || j >= (long)led->nr) {
+				all = false;
+				continue;
+			}
+			b = &led->pte[mm][j];
+			any |= b->cont;
+			all &= b->cont && b->folio == a->folio &&
+			       b->sub == a->sub + (j - i) &&
+			       b->write == a->write && b->uffd == a->uffd;
 		}
-		/* A block may reach over the layout's ends, not inside it. */
-		if (a->cont && run < CONT_PTES && i && i + run < led->nr)
-			differ(diff, mm, i,
-			       "mm %d page %u: contiguous block of %u entries",
-			       mm, i, run);
+		if (any && (!all || (led->folio[a->folio].head + a->sub) % CONT_PTES))
+			differ(diff, mm, max(i, 0L),
+			       "mm %d page %ld: not a whole contiguous block",
+			       mm, max(i, 0L));
 	}
 #endif
 }
 
 /**
  * ptb_ledger_compare() - compare two ledgers
+ * @before: the books before the operation
  * @want: what must be there; folios without a frame number are new ones
  * @found: what is there, read with the ledger behind @want as its previous one
  * @bind: array of at least @want->nr_folios, filled with the number in @found of each
@@ -198,10 +241,12 @@ static void check_cont(struct ptb_diff *diff, const struct ptb_ledger *led,
  *
  * Return: true if they agree.
  */
-bool ptb_ledger_compare(const struct ptb_ledger *want,
+bool ptb_ledger_compare(const struct ptb_ledger *before,
+			const struct ptb_ledger *want,
 			const struct ptb_ledger *found, s16 *bind,
 			struct ptb_diff *diff)
 {
+	const struct books b = { before, want, found, bind };
 	unsigned int i, j;
 
 	diff->nr = 0;
@@ -214,7 +259,7 @@ bool ptb_ledger_compare(const struct ptb_ledger *want,
 		if (!want->mm_alive[i])
 			continue;
 		for (j = 0; j < want->nr; j++)
-			compare_pte(diff, want, found, bind, i, j);
+			compare_pte(diff, &b, i, j);
 		check_cont(diff, found, i);
 		for (j = 0; j < NR_MM_COUNTERS; j++)
 			if (want->rss[i][j] != found->rss[i][j])

@@ -49,9 +49,13 @@ static int open_secret(struct ptb_space *space)
 static int write_folios(struct ptb_space *space)
 {
 	const struct ptb_layout *l = &space->layout;
-	void *zeroes = kvzalloc(PMD_SIZE, GFP_KERNEL);
-	unsigned int i, pin = 0;
+	unsigned int i, pin = 0, order = 0;
+	void *zeroes;
 	int ret = 0;
+
+	for (i = 0; i < l->nr_folios; i++)
+		order = max(order, l->folio[i].order);
+	zeroes = kvzalloc(PAGE_SIZE << order, GFP_KERNEL);
 
 	if (!zeroes)
 		return -ENOMEM;

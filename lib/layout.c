@@ -262,6 +262,8 @@ static int open_folio(struct parser *ps, const char *at, char label)
 			return 0;
 		}
 	}
+	if (l->nr_folios == PTB_MAX_PAGES)
+		return refuse(ps, at, "layout too long");
 	ps->folio = l->nr_folios;
 	l->folio[l->nr_folios++] = (struct ptb_lfolio){
 		.label = label, .abut = ps->abut, .first = l->nr };
@@ -279,6 +281,9 @@ static int close_folio(struct parser *ps, const char *at)
 	f = &l->folio[ps->folio];
 	if (!is_power_of_2(ps->sub))
 		return refuse(ps, at, "a folio has 1, 2, 4, 8 ... pages");
+	if (ps->sub == 1 &&
+	    (f->label || !ptb_state_maps(l->page[l->nr - 1].state)))
+		return refuse(ps, at, "a folio of one page is a page without brackets");
 	order = ilog2(ps->sub);
 	if (order > PMD_SHIFT - PAGE_SHIFT)
 		return refuse(ps, at, "a folio larger than a PMD");
@@ -334,7 +339,7 @@ static int edge(struct parser *ps, const char *at)
 	if (l->edge >= 0 && (l->nr - l->edge) % PTRS_PER_PTE)
 		return refuse(ps, at, "page table boundaries are PTRS_PER_PTE pages apart");
 	if (l->edge < 0)
-		l->edge = l->nr;
+		l->edge = l->nr % PTRS_PER_PTE;
 	return 0;
 }
 
@@ -428,6 +433,8 @@ static int one_item(struct parser *ps)
 		if (!ps->has_req || l->req_end != UINT_MAX)
 			return refuse(ps, at, "} without {");
 		l->req_end = l->nr;
+		if (l->req_end == l->req_start)
+			return refuse(ps, at, "an empty request");
 		return 0;
 	}
 	return refuse(ps, at, "unknown character");

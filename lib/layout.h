@@ -100,8 +100,8 @@ struct ptb_lvma {
  * @nr: pages
  * @nr_vmas: VMAs, in order of address
  * @nr_folios: folios, order-0 ones included
- * @edge: page whose address is a multiple of PMD_SIZE, or -1: anywhere where
- *	no page table boundary falls inside
+ * @edge: first page whose address is a multiple of PMD_SIZE, or -1: anywhere
+ *	where no page table boundary falls inside
  * @req_start: first page that the operation asks for
  * @req_end: the page behind the last one
  * @vma: the VMAs

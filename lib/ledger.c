@@ -99,6 +99,7 @@ void ptb_ledger_copy(struct ptb_ledger *dst, const struct ptb_ledger *src)
 {
 	unsigned int i;
 
+	dst->vpn = src->vpn;
 	dst->nr_mms = src->nr_mms;
 	dst->nr_folios = src->nr_folios;
 	dst->acquired = src->acquired;
@@ -112,8 +113,7 @@ void ptb_ledger_copy(struct ptb_ledger *dst, const struct ptb_ledger *src)
 			       src->nr * sizeof(**src->pte));
 }
 
-/* The sum over all nodes, per-CPU differences included. */
-static long exact_node_stat(enum node_stat_item item)
+static long sum_node_stat(enum node_stat_item item)
 {
 	long sum = 0;
 	int cpu, nid;
@@ -126,6 +126,19 @@ static long exact_node_stat(enum node_stat_item item)
 			sum += per_cpu_ptr(pgdat->per_cpu_nodestats,
 					   cpu)->vm_node_stat_diff[item];
 	}
+	return sum;
+}
+
+/*
+ * The sum over all nodes, per-CPU differences included. Another CPU may fold
+ * its difference in (refresh_cpu_vm_stats()) while we add up.
+ */
+static long exact_node_stat(enum node_stat_item item)
+{
+	long sum = sum_node_stat(item), again;
+
+	while ((again = sum_node_stat(item)) != sum)
+		sum = again;
 	return sum;
 }
 
@@ -384,6 +397,7 @@ int ptb_ledger_read(struct ptb_space *space, const struct ptb_ledger *prev,
 	int ret;
 
 	ptb_drain();
+	led->vpn = space->base >> PAGE_SHIFT;
 	led->nr_mms = space->nr_mms;
 	space->hint = 0;
 	if (prev) {

@@ -77,6 +77,7 @@ struct ptb_pte {
  * @fresh: PG_referenced and PG_active are not compared: allocated by the
  *	operation, or off the LRU and marked an unknown number of times
  * @movable: stands in a movable zone, so no longterm pins there
+ * @pinnable: the oracle's: must not stand in a movable zone
  * @zero: the zero page, of which only @refs counts
  * @hugetlb: exclusivity sits on the first page
  */
@@ -92,6 +93,7 @@ struct ptb_frec {
 	bool accessed : 1;
 	bool fresh : 1;
 	bool movable : 1;
+	bool pinnable : 1;
 	bool zero : 1;
 	bool hugetlb : 1;
 };
@@ -99,6 +101,7 @@ struct ptb_frec {
 struct ptb_ledger {
 	struct list_head list;		/* among the spare ones */
 	unsigned int nr;		/* pages of the layout */
+	unsigned long vpn;		/* virtual page number of page 0 */
 	unsigned int nr_mms;
 	unsigned int nr_folios;
 	unsigned int max_folios;	/* room in folio[] */
@@ -140,7 +143,8 @@ int ptb_ledger_find(const struct ptb_ledger *led, unsigned long pfn,
 		    unsigned int *sub);
 char ptb_pte_char(const struct ptb_ledger *led, unsigned int mm,
 		  unsigned int page, bool sd_tracked);
-bool ptb_ledger_compare(const struct ptb_ledger *want,
+bool ptb_ledger_compare(const struct ptb_ledger *before,
+			const struct ptb_ledger *want,
 			const struct ptb_ledger *found, s16 *bind,
 			struct ptb_diff *diff);
 

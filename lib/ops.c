@@ -2,10 +2,10 @@
 /* Calling what is under test. */
 #include <kunit/test.h>
 #include <linux/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "lib/ops.h"
+#include "lib/session.h"
 #include "lib/space.h"
 
 #define GUARD	((struct page *)0x6a5d6a5d6a5d6a5dUL)
@@ -154,15 +154,11 @@ struct ptb_taken *ptb_gup(struct ptb_space *space, const struct ptb_gup *req)
 	t->pages = array ? array + PTB_GUARDS : NULL;
 	t->pinned = ptb_gup_pins(req->api);
 
-	if (req->killed) {
-		allow_signal(SIGKILL);
-		send_sig(SIGKILL, current, 1);
-	}
+	if (req->killed)
+		ptb_watch_killed(true);
 	t->ret = call(space->mm[0], space->mm[req->mm], req, t->pages);
-	if (req->killed) {
-		flush_signals(current);
-		disallow_signal(SIGKILL);
-	}
+	if (req->killed)
+		ptb_watch_killed(false);
 	check_guards(t);
 	list_add(&t->list, &space->pins);
 	return t;
@@ -172,7 +168,7 @@ static void release_each(struct ptb_taken *t)
 {
 	long i;
 
-	for (i = 0; i < t->ret; i++) {
+	for (i = 0; i < min_t(long, t->ret, t->room); i++) {
 		if (t->pages[i] == GUARD)
 			continue;
 		if (t->pinned)

@@ -31,7 +31,7 @@ enum ptb_gup_api {
  * @nr: number of pages
  * @mm: whose, for the remote calls: index into the space's mms
  * @no_pages: pages == NULL
- * @killed: a SIGKILL is pending
+ * @killed: a SIGKILL is pending; needs ptb_watch_start() before
  */
 struct ptb_gup {
 	enum ptb_gup_api api;

@@ -266,6 +266,7 @@ static void migrate(struct ptb_oracle *o, unsigned int folio)
 	new->head = 0;
 	new->fresh = true;
 	new->movable = false;
+	new->pinnable = true;
 	*old = (struct ptb_frec){ .head = old->head, .mapping = old->mapping };
 	for (i = 0; i < o->led->nr_mms; i++) {
 		for (j = 0; o->led->mm_alive[i] && j < o->led->nr; j++) {

@@ -105,7 +105,7 @@ bool ptb_report_compare(struct ptb_space *space, const char *what,
 	struct ptb_diff diff = {};
 	struct ptb_layout *l;
 
-	if (ptb_ledger_compare(want, found, bind, &diff))
+	if (ptb_ledger_compare(before, want, found, bind, &diff))
 		return true;
 	kunit_set_failure(space->test);
 	space->failed = true;
@@ -122,7 +122,7 @@ bool ptb_report_compare(struct ptb_space *space, const char *what,
 	diff.print = LINES;
 	diff.line = line;
 	diff.arg = space;
-	ptb_ledger_compare(want, found, bind, &diff);
+	ptb_ledger_compare(before, want, found, bind, &diff);
 	if (diff.nr > LINES)
 		kunit_err(space->test, "  ... and %u more\n", diff.nr - LINES);
 	return false;

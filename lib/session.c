@@ -148,7 +148,7 @@ bool ptb_rewind(struct ptb_session *s)
 	/* Pins that were taken and returned are counted for ever. */
 	s->start->acquired = led->acquired;
 	s->start->released = led->released;
-	same = ptb_ledger_compare(s->start, led, bind, &diff);
+	same = ptb_ledger_compare(s->start, s->start, led, bind, &diff);
 	kvfree(bind);
 	return same;
 }

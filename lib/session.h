@@ -51,8 +51,9 @@ int ptb_do_fork(struct ptb_session *s);
 void ptb_do_exit(struct ptb_session *s, unsigned int mm);
 
 /* watch.c */
-#define PTB_DEADLINE	120	/* seconds for a case; emulation is slow */
+#define PTB_DEADLINE	60	/* seconds for a case; emulation is slow */
 void ptb_watch_start(struct kunit *test, unsigned int seconds);
-void ptb_watch_stop(struct kunit *test);
+void ptb_watch_killed(bool pending);
+bool ptb_watch_stop(struct kunit *test);
 
 #endif /* PTEBATCH_SESSION_H */
