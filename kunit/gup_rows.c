@@ -289,7 +289,7 @@ void gup_run_row(struct kunit *test, const struct gup_row *row,
 		kunit_skip(test, "no soft-dirty on this architecture");
 		return;
 	}
-	if (strstr(row->picture, "(huge64k)") && !ptb_has_hugetlb(16)) {
+	if (strstr(row->picture, "(huge64k") && !ptb_has_hugetlb(16)) {
 		kunit_skip(test, "no hugetlb pages of 64 kB on this architecture");
 		return;
 	}
