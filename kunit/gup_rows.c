@@ -145,6 +145,13 @@ static const struct gup_row gup_rows[] = {
 	{ "secretmem", "(secret)wwww", 0 },
 	{ "secretmem behind anonymous memory", "ww|(secret)ww", 0 },
 
+	/* a leaf's stride, clamped to the request, and not kept for what follows */
+	{ "by PMD", "(pmd)[w*512]", 0 },
+	{ "by PMD, part of it", "(pmd)[w*100{w*300}w*112]", 0 },
+	{ "by PMD, then small pages", "(pmd)[w*511{w]|ww}", 0 },
+	{ "by PMD, then by PTE", "(pmd)[w*256{w*256]|[w*4}w*4]", 0 },
+	{ "by PMD, read-only VMA", "(pmd,ro)[r*256{r*200}r*56]", 0 },
+
 	/* one pin is one reference on the head, however it is mapped */
 	{ "hugetlb, PMD size", "(huge)[w*512]", 0 },
 	{ "hugetlb, part of it", "(huge)[w*100{w*300}w*112]", 0 },

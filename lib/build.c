@@ -221,8 +221,8 @@ static int fault_folio(struct ptb_space *space, unsigned long addr, int f,
 {
 	const struct ptb_layout *l = &space->layout;
 	unsigned int span = folio_span(l, f), tries, ret;
-	const bool movable = l->vma[l->page[l->folio[f].first].vma].flags &
-			     PTB_VMA_MOV;
+	const unsigned int flags = l->vma[l->page[l->folio[f].first].vma].flags;
+	const bool movable = flags & PTB_VMA_MOV;
 	unsigned long pfn;
 	unsigned int pin = 0;
 
@@ -239,7 +239,8 @@ static int fault_folio(struct ptb_space *space, unsigned long addr, int f,
 				       l->folio[f].first, ret);
 			return -EFAULT;
 		}
-		if (span == 1UL << (PMD_SHIFT - PAGE_SHIFT))
+		if (span == 1UL << (PMD_SHIFT - PAGE_SHIFT) &&
+		    !(flags & PTB_VMA_PMD))
 			split_pmd(space->mm[0], addr);
 		pfn = frame_at(space->mm[0], addr);
 		if (!*prev || pfn != *prev + 1) {

@@ -20,6 +20,7 @@ static const struct {
 	{ "cow", PTB_VMA_COW },		{ "mixed", PTB_VMA_MIXED },
 	{ "secret", PTB_VMA_SECRET },	{ "huge", PTB_VMA_HUGE },
 	{ "huge64k", PTB_VMA_HUGE64K },	{ "mov", PTB_VMA_MOV },
+	{ "pmd", PTB_VMA_PMD },
 };
 
 struct parser {
@@ -118,6 +119,8 @@ static const char *state_wrong(char state, unsigned int flags)
 		return NULL;
 	if ((flags & PTB_VMA_NONE) && state != 'p')
 		return "a PROT_NONE VMA holds p and . only";
+	if ((flags & PTB_VMA_PMD) && state != (write_ok ? 'w' : 'r'))
+		return "what a PMD maps is w in a writable VMA, r in another";
 	switch (state) {
 	case 'w':
 	case 'c':
@@ -192,6 +195,8 @@ static int add_page(struct parser *ps, const char *at, char state)
 		pg->folio = ps->folio;
 		pg->sub = ps->sub++;
 	} else if (ptb_state_maps(state)) {
+		if (vma->flags & PTB_VMA_PMD)
+			return refuse(ps, at, "a PMD maps one folio of its size");
 		pg->folio = l->nr_folios;
 		l->folio[l->nr_folios++] = (struct ptb_lfolio){
 			.abut = ps->abut, .first = l->nr };
@@ -285,6 +290,9 @@ static int close_folio(struct parser *ps, const char *at)
 	    (f->label || !ptb_state_maps(l->page[l->nr - 1].state)))
 		return refuse(ps, at, "a folio of one page is a page without brackets");
 	order = ilog2(ps->sub);
+	if ((l->vma[l->nr_vmas - 1].flags & PTB_VMA_PMD) &&
+	    order != PMD_SHIFT - PAGE_SHIFT)
+		return refuse(ps, at, "a PMD maps one folio of its size");
 	if (order > PMD_SHIFT - PAGE_SHIFT)
 		return refuse(ps, at, "a folio larger than a PMD");
 	if (order == 1 && !(l->vma[l->nr_vmas - 1].flags & PTB_VMA_FILE))

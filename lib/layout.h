@@ -54,6 +54,7 @@ enum ptb_vma_flags {
 	PTB_VMA_HUGE	= 1 << 9,	/* hugetlb, PMD size, private */
 	PTB_VMA_HUGE64K	= 1 << 10,	/* hugetlb, contiguous PTEs (arm64) */
 	PTB_VMA_MOV	= 1 << 11,	/* pages in a movable zone */
+	PTB_VMA_PMD	= 1 << 12,	/* PMD-sized folios mapped by a PMD */
 };
 
 #define PTB_VMA_FILE	(PTB_VMA_SHM | PTB_VMA_COW | PTB_VMA_SECRET)

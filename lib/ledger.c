@@ -211,13 +211,41 @@ static bool raw_cont(pte_t *ptep)
 #endif
 }
 
+/* What a present entry says of the page that it maps. */
+static int read_page(struct ptb_space *space, struct ptb_ledger *led,
+		     struct page *page, unsigned int vma_flags,
+		     struct ptb_pte *p)
+{
+	struct folio *folio = page_folio(page);
+	int idx;
+
+	p->kind = PTB_PAGE;
+	idx = folio_index(led, folio_pfn(folio), space->hint);
+	if (idx < 0)
+		return -ENOSPC;
+	space->hint = idx;
+	p->folio = idx;
+	p->sub = folio_page_idx(folio, page);
+	if (folio_test_anon(folio))
+		p->excl = PageAnonExclusive(folio_test_hugetlb(folio) ||
+					    vma_flags & PTB_VMA_PMD ?
+					    &folio->page : page);
+	if (folio_test_hugetlb(folio) || vma_flags & PTB_VMA_PMD)
+		p->mapcount = -1;
+	else if (!folio_test_large(folio))
+		p->mapcount = atomic_read(&folio->_mapcount) + 1;
+	else if (IS_ENABLED(CONFIG_PAGE_MAPCOUNT))
+		p->mapcount = atomic_read(&page->_mapcount) + 1;
+	else
+		p->mapcount = -1;
+	if (!(vma_flags & PTB_VMA_SECRET))
+		p->tag = read_tag(page);
+	return 0;
+}
+
 static int read_present(struct ptb_space *space, struct ptb_ledger *led,
 			pte_t pte, unsigned int vma_flags, struct ptb_pte *p)
 {
-	struct page *page = pte_page(pte);
-	struct folio *folio;
-	int idx;
-
 	p->write = pte_write(pte);
 	p->dirty = pte_dirty(pte);
 	p->young = pte_young(pte);
@@ -232,28 +260,33 @@ static int read_present(struct ptb_space *space, struct ptb_ledger *led,
 		p->kind = PTB_SPECIAL;
 		return 0;
 	}
-	p->kind = PTB_PAGE;
-	folio = page_folio(page);
-	idx = folio_index(led, folio_pfn(folio), space->hint);
-	if (idx < 0)
-		return -ENOSPC;
-	space->hint = idx;
-	p->folio = idx;
-	p->sub = folio_page_idx(folio, page);
-	if (folio_test_anon(folio))
-		p->excl = PageAnonExclusive(folio_test_hugetlb(folio) ?
-					    &folio->page : page);
-	if (folio_test_hugetlb(folio))
-		p->mapcount = -1;
-	else if (!folio_test_large(folio))
-		p->mapcount = atomic_read(&folio->_mapcount) + 1;
-	else if (IS_ENABLED(CONFIG_PAGE_MAPCOUNT))
-		p->mapcount = atomic_read(&page->_mapcount) + 1;
-	else
-		p->mapcount = -1;
-	if (!(vma_flags & PTB_VMA_SECRET))
-		p->tag = read_tag(page);
-	return 0;
+	return read_page(space, led, pte_page(pte), vma_flags, p);
+}
+
+/* The entry of a page that a PMD maps, if one does: the same bits for all. */
+static bool read_pmd(struct ptb_space *space, struct ptb_ledger *led,
+		     struct mm_struct *mm, unsigned long addr,
+		     struct ptb_pte *p, int *ret)
+{
+	pgd_t *pgd = pgd_offset(mm, addr);
+	p4d_t *p4d = pgd_present(*pgd) ? p4d_offset(pgd, addr) : NULL;
+	pud_t *pud = p4d && p4d_present(*p4d) ? pud_offset(p4d, addr) : NULL;
+	pmd_t *pmdp = pud && pud_present(*pud) ? pmd_offset(pud, addr) : NULL;
+	pmd_t pmd;
+
+	if (!pmdp)
+		return false;
+	pmd = pmdp_get_lockless(pmdp);
+	if (!pmd_present(pmd) || !pmd_leaf(pmd))
+		return false;
+	*p = (struct ptb_pte){
+		.write = pmd_write(pmd), .dirty = pmd_dirty(pmd),
+		.young = pmd_young(pmd), .soft = pmd_soft_dirty(pmd),
+		.uffd = pmd_uffd(pmd), .protnone = pmd_protnone(pmd),
+	};
+	*ret = read_page(space, led, pfn_to_page(pmd_pfn(pmd) +
+			 ((addr & ~PMD_MASK) >> PAGE_SHIFT)), PTB_VMA_PMD, p);
+	return true;
 }
 
 static int read_pte(struct ptb_space *space, struct ptb_ledger *led,
@@ -319,6 +352,10 @@ static int read_mm(struct ptb_space *space, struct ptb_ledger *led,
 			ret = read_hugetlb(space, led, vma, addr,
 					   &led->pte[nr][i++]);
 			hugetlb_vma_unlock_read(vma);
+			continue;
+		}
+		if (read_pmd(space, led, mm, addr, &led->pte[nr][i], &ret)) {
+			i++;
 			continue;
 		}
 		pmd = mm_find_pmd(mm, addr);

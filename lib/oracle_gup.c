@@ -178,7 +178,7 @@ static int follow(struct ptb_oracle *o, unsigned int page, unsigned int flags)
 	rec = &o->led->folio[folio_of(p)];
 	grab(o, folio_of(p), flags);
 	/* touch_pmd() marks the entry, which is young and dirty already. */
-	if (ptb_oracle_vma(o, page) & PTB_VMA_HUGE)
+	if (ptb_oracle_vma(o, page) & (PTB_VMA_HUGE | PTB_VMA_PMD))
 		return 0;
 	if (flags & FOLL_TOUCH && !rec->zero) {
 		if (flags & FOLL_WRITE && !p->dirty)
