@@ -186,6 +186,8 @@ def _run(options: Options, wanted: Sequence[tuple[str, str]],
 def _out(options: Options, cache: Cache) -> Path:
     """The folder for this run's results; results/latest leads to it."""
     if options.out:
+        if options.out.exists() and not options.out.is_dir():
+            raise Trouble(f"{options.out} is no folder: name one for the results (OUT=)")
         return options.out.absolute()
     out = cache.results / time.strftime("%Y%m%d-%H%M%S")
     out.mkdir(parents=True, exist_ok=True)

@@ -74,6 +74,14 @@ class CommandLine(TempCase):
         self.assertEqual(len(list(self.out.glob("arm64-plain/boot-*/result.json"))), 3)
         self.assertEqual(text.splitlines()[-1], "12 passed, 0 failed, 0 skipped")
 
+    def test_out_is_a_file(self) -> None:
+        self.out.write_text("x")
+        status, text = self.start()
+        self.assertEqual(status, 2)
+        self.assertEqual(text.splitlines()[-1], f"ptebatch: {self.out} is no folder: "
+                                                "name one for the results (OUT=)")
+        self.assertEqual(self.out.read_text(), "x")
+
     def test_results_replace_results_only(self) -> None:
         folder = self.out / "arm64-plain"
         for more in ((), ("--boots", "2"), ()):
