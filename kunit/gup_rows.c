@@ -127,6 +127,13 @@ static const struct gup_row gup_rows[] = {
 	{ "all protnone", "[p*n]", ALL_ORDERS },
 	{ "protnone over a page table boundary", "[p*n/2^p*n/2]", LARGE },
 
+	/* userfaultfd RWP: GUP has to fault, whatever its flags say */
+	{ "all uffd-rwp", "(rwp)[q*n]", ALL_ORDERS },
+	{ "second half uffd-rwp", "(rwp)[w*n/2 q*n/2]", LARGE },
+	{ "one page uffd-rwp", "(rwp)[w*n/2 q w*n/2-1]", LARGE },
+	{ "protnone among uffd-rwp", "(rwp)[p*n/2 q*n/2]", LARGE },
+	{ "protnone in a VMA with uffd-rwp", "(rwp)[wp*n-1]", LARGE },
+
 	/* memory of other kinds */
 	{ "zero pages", "z*8", 0 },
 	{ "shmem, whole folio", "(shm)[w*n]", ALL_ORDERS },

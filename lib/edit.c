@@ -31,6 +31,8 @@ static pte_t edited(pte_t pte, char state)
 		return pte_clear_soft_dirty(pte_wrprotect(pte));
 	case 'p':
 		return pte_modify(pte, PAGE_NONE);
+	case 'q':
+		return pte_modify(pte_mkuffd(pte), PAGE_NONE);
 	}
 	return pte;
 }
@@ -106,6 +108,8 @@ static void flag_vma(struct vm_area_struct *vma, unsigned int flags)
 		vm_flags_clear(vma, VM_NOHUGEPAGE);
 	if (flags & PTB_VMA_UFFD)
 		vm_flags_set(vma, VM_UFFD_WP);
+	if (flags & PTB_VMA_RWP)
+		vm_flags_set(vma, VM_UFFD_RWP);
 	if (flags & PTB_VMA_SD)
 		vm_flags_clear(vma, VM_SOFTDIRTY);
 	if (flags & PTB_VMA_MIXED)
@@ -134,7 +138,7 @@ static int edit_pages(struct ptb_space *space, const struct ptb_lvma *lvma)
 			ret = put_entry(space, vma, i, a->state);
 			continue;
 		}
-		if (!strchr("crkutpf", a->state) ||
+		if (!strchr("crkutpqf", a->state) ||
 		    ((lvma->flags & PTB_VMA_RO) && a->state == 'r') ||
 		    ((lvma->flags & PTB_VMA_NONE) && a->state == 'p'))
 			continue;

@@ -20,7 +20,7 @@ static const struct {
 	{ "cow", PTB_VMA_COW },		{ "mixed", PTB_VMA_MIXED },
 	{ "secret", PTB_VMA_SECRET },	{ "huge", PTB_VMA_HUGE },
 	{ "huge64k", PTB_VMA_HUGE64K },	{ "mov", PTB_VMA_MOV },
-	{ "pmd", PTB_VMA_PMD },
+	{ "pmd", PTB_VMA_PMD },		{ "rwp", PTB_VMA_RWP },
 };
 
 struct parser {
@@ -105,7 +105,7 @@ static int read_count(struct parser *ps, unsigned int *res)
  */
 bool ptb_state_maps(char state)
 {
-	return strchr("wcrkseutpfi", state);
+	return strchr("wcrkseutpqfi", state);
 }
 
 /* What one page may be in this VMA; the reason if it may not. */
@@ -131,6 +131,9 @@ static const char *state_wrong(char state, unsigned int flags)
 	case 'm':
 		return flags & PTB_VMA_UFFD ? NULL :
 		       "uffd bits mean something in a (uffd) VMA only";
+	case 'q':
+		return flags & PTB_VMA_RWP ? NULL :
+		       "uffd-rwp means something in a (rwp) VMA only";
 	case 't':
 		return flags & PTB_VMA_SD ? NULL :
 		       "soft-dirty is tracked in an (sd) VMA only";
@@ -400,7 +403,7 @@ static int one_item(struct parser *ps)
 	const char *at = ps->p;
 	char c = *at;
 
-	if (strchr("wcrkseutpfzxghm.-", c))
+	if (strchr("wcrkseutpqfzxghm.-", c))
 		return pages(ps, c);
 	if (c == '(')
 		return vma_words(ps);

@@ -10,7 +10,7 @@
  *	e  read-only, formerly shared: not exclusive, the other mm is gone
  *	u  exclusive, uffd-wp (needs a (uffd) VMA)
  *	t  exclusive, soft-dirty clear, so write-protected (needs (sd))
- *	p  protnone, exclusive
+ *	p  protnone, exclusive		q  the same, uffd-rwp (needs (rwp))
  *	f  file page, read-only, clean (w and c in a (shm) VMA: file pages, too)
  *	z  zero page		x  special PTE (needs (mixed))
  *	g  guard marker		m  uffd-wp marker (needs (uffd))
@@ -55,6 +55,7 @@ enum ptb_vma_flags {
 	PTB_VMA_HUGE64K	= 1 << 10,	/* hugetlb, contiguous PTEs (arm64) */
 	PTB_VMA_MOV	= 1 << 11,	/* pages in a movable zone */
 	PTB_VMA_PMD	= 1 << 12,	/* PMD-sized folios mapped by a PMD */
+	PTB_VMA_RWP	= 1 << 13,	/* VM_UFFD_RWP, no context behind it */
 };
 
 #define PTB_VMA_FILE	(PTB_VMA_SHM | PTB_VMA_COW | PTB_VMA_SECRET)

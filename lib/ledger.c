@@ -525,7 +525,7 @@ char ptb_pte_char(const struct ptb_ledger *led, unsigned int mm,
 	if (p->write)
 		return p->dirty ? 'w' : 'c';
 	if (p->protnone)
-		return 'p';
+		return p->uffd ? 'q' : 'p';
 	if (!p->excl)
 		return shared(led, mm, p) ? 's' : 'e';
 	if (p->uffd)

@@ -291,7 +291,9 @@ static int fault_protnone(struct ptb_oracle *o, unsigned int page)
 	for (i = 0; i < l->nr; i++) {
 		struct ptb_pte *p = &o->led->pte[o->mm][i];
 
+		/* The rwp marker has to keep its trap. */
 		if (p->kind != PTB_PAGE || !p->protnone ||
+		    (p->uffd && ptb_oracle_vma(o, i) & PTB_VMA_RWP) ||
 		    p->folio != self.folio ||
 		    l->page[i].vma != l->page[page].vma ||
 		    !same_table(o, i, page))
@@ -336,6 +338,9 @@ int ptb_oracle_fault(struct ptb_oracle *o, unsigned int page,
 		/* Nothing gets through a PROT_NONE VMA by faulting. */
 		if (ptb_oracle_vma(o, page) & PTB_VMA_NONE)
 			return PTB_UNKNOWN;
+		/* do_uffd_rwp(), with nobody to tell */
+		if (ptb_oracle_vma(o, page) & PTB_VMA_RWP && p->uffd)
+			return -EFAULT;
 		return fault_protnone(o, page);
 	}
 	if ((flags & FAULT_FLAG_WRITE || unshare) && !p->write)

@@ -159,8 +159,10 @@ static int follow(struct ptb_oracle *o, unsigned int page, unsigned int flags)
 
 	if (p->kind != PTB_PAGE && p->kind != PTB_ZERO && p->kind != PTB_SPECIAL)
 		return FAULT;
-	if (p->protnone && flags & FOLL_HONOR_NUMA_FAULT &&
-	    !(ptb_oracle_vma(o, page) & PTB_VMA_NONE))
+	/* gup_can_follow_protnone() */
+	if (p->protnone && !(ptb_oracle_vma(o, page) & PTB_VMA_NONE) &&
+	    (flags & FOLL_HONOR_NUMA_FAULT ||
+	     ptb_oracle_vma(o, page) & PTB_VMA_RWP))
 		return FAULT;
 	if (flags & FOLL_WRITE && !write_ok(o, page, p, flags))
 		return FAULT;
