@@ -101,7 +101,7 @@ def compiled(cache: Cache, under_test: Tree, arch: Arch, lock: int) -> list[Row]
     command = build.arguments(under_test, arch, VARIANTS["plain"], os.cpu_count() or 2)
     command[command.index("build")] = "config"
     command = [f"--build_dir={folder}" if part.startswith("--build_dir=") else part
-               for part in command]
+               for part in command if not part.startswith("--jobs=")]
     rows = []
     with Progress(f"checking for {arch.name}") as progress:
         log = cache.root / "check.log"
