@@ -52,7 +52,7 @@ static void splat(void *data, enum error_detector detector, unsigned long id)
 /* Also run by the cleanup of a case that died in between. */
 static void unwatch(void *unused)
 {
-	timer_delete_sync(&watch.timer);
+	timer_shutdown_sync(&watch.timer);	/* it arms itself again */
 	unregister_trace_error_report_end(splat, NULL);
 	tracepoint_synchronize_unregister();
 	put_task_struct(watch.task);
