@@ -184,10 +184,8 @@ static void fork_rows_case(struct kunit *test)
 	unsigned long orders = row->orders ?: BIT(0);
 	unsigned int order, story;
 
-	if (strstr(row->picture, "sd)") && !pgtable_supports_soft_dirty()) {
-		kunit_skip(test, "no soft-dirty on this architecture");
+	if (ptb_skip(test, row->picture))
 		return;
-	}
 	ptb_watch_start(test, PTB_DEADLINE);
 	for_each_set_bit(order, &orders, 10) {
 		for (story = 0; story < NR_STORIES; story++) {

@@ -299,14 +299,8 @@ void gup_run_row(struct kunit *test, const struct gup_row *row,
 		kunit_skip(test, "no movable zone: boot with movablecore=");
 		return;
 	}
-	if (strstr(row->picture, "sd)") && !pgtable_supports_soft_dirty()) {
-		kunit_skip(test, "no soft-dirty on this architecture");
+	if (ptb_skip(test, row->picture))
 		return;
-	}
-	if (strstr(row->picture, "(huge64k") && !ptb_has_hugetlb(16)) {
-		kunit_skip(test, "no hugetlb pages of 64 kB on this architecture");
-		return;
-	}
 	ptb_watch_start(test, PTB_DEADLINE);
 	for (; *odd; odd++) {
 		if (!put_odd(row, *odd, picture, sizeof(picture)))

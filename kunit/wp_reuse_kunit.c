@@ -146,10 +146,8 @@ static void wp_reuse_rows(struct kunit *test)
 	unsigned long orders = row->orders ?: BIT(0);
 	unsigned int order, from = 0, to = 0, i;
 
-	if (strstr(row->picture, "sd)") && !pgtable_supports_soft_dirty()) {
-		kunit_skip(test, "no soft-dirty on this architecture");
+	if (ptb_skip(test, row->picture))
 		return;
-	}
 	ptb_watch_start(test, PTB_DEADLINE);
 	for_each_set_bit(order, &orders, 10) {
 		const unsigned int n = 1 << order;

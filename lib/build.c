@@ -105,7 +105,7 @@ static bool is_gap(const struct ptb_layout *l, unsigned int v)
  * Where page 0 stands in its page table: such that boundaries are where the
  * layout has them and, if possible, all folios are aligned where they stand.
  */
-static int place(struct ptb_space *space)
+static void place(struct ptb_space *space)
 {
 	const struct ptb_layout *l = &space->layout;
 	long at, found = -1;
@@ -127,7 +127,6 @@ static int place(struct ptb_space *space)
 		if (aligned(l, 0, l->nr, at))
 			break;
 	space->file_shift = at % PTRS_PER_PTE;
-	return 0;
 }
 
 static unsigned long map(struct ptb_space *space, unsigned long addr,
@@ -547,9 +546,8 @@ int ptb_build(struct ptb_space *space)
 
 	/* khugepaged must not learn of this mm, see khugepaged_enter_vma(). */
 	mm_flags_set(MMF_VM_HUGEPAGE, space->mm[0]);
-	ret = place(space);
-	if (!ret)
-		ret = build_memory(space);
+	place(space);
+	ret = build_memory(space);
 	if (!ret)
 		write_tags(space);
 	mm_flags_clear(MMF_VM_HUGEPAGE, space->mm[0]);

@@ -88,6 +88,26 @@ static bool agree(struct ptb_session *s, long want, long found)
 }
 
 /**
+ * ptb_skip() - skip a row that this architecture cannot draw
+ * @test: the case
+ * @picture: its layout
+ *
+ * Return: true if @test was marked as skipped, with the reason.
+ */
+bool ptb_skip(struct kunit *test, const char *picture)
+{
+	const char *why = NULL;
+
+	if (strstr(picture, "sd)") && !pgtable_supports_soft_dirty())
+		why = "no soft-dirty on this architecture";
+	else if (strstr(picture, "(huge64k") && !ptb_has_hugetlb(16))
+		why = "no hugetlb pages of 64 kB on this architecture";
+	if (why)
+		kunit_mark_skipped(test, "%s", why);
+	return why;
+}
+
+/**
  * ptb_begin() - build the space of a row
  * @s: filled in
  * @test: the case; it has failed if this returns false
@@ -99,8 +119,7 @@ static bool agree(struct ptb_session *s, long want, long found)
 bool ptb_begin(struct ptb_session *s, struct kunit *test, const char *picture,
 	       unsigned int n)
 {
-	*s = (struct ptb_session){ .test = test, .picture = picture,
-				   .reuse_span = 1 };
+	*s = (struct ptb_session){ .test = test, .reuse_span = 1 };
 	s->space = ptb_space_create(test, picture, n);
 	if (!s->space)
 		return false;

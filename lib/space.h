@@ -64,12 +64,6 @@ static inline unsigned long ptb_addr(const struct ptb_space *space, long page)
 	return space->base + page * PAGE_SIZE;
 }
 
-static inline const struct ptb_lvma *ptb_vma_of(const struct ptb_space *space,
-						unsigned int page)
-{
-	return &space->layout.vma[space->layout.page[page].vma];
-}
-
 struct ptb_space *ptb_space_create(struct kunit *test, const char *picture,
 				   unsigned int n);
 void ptb_space_destroy(struct ptb_space *space);
