@@ -152,7 +152,7 @@ ERROR = re.compile(r"error:|Error \d|\*\*\*|undefined reference|Missing: |ERROR|
 
 def first_errors(log: Path, limit: int = 12) -> Sequence[str]:
     """The lines of a build log that say what is wrong, first things first."""
-    lines = read_lines(log)
+    lines = [line.removeprefix("ERROR:root:") for line in read_lines(log)]
     wrong = [line for line in lines if ERROR.search(line)]
     compiler = [line for line in wrong if " error: " in line or "undefined reference" in line]
     return (compiler or wrong or lines[-limit:])[:limit]

@@ -6,7 +6,7 @@ import errno
 import sys
 from pathlib import Path
 
-from runner import check, proc, session, unit
+from runner import check, proc, session, stack, unit
 from runner.errors import Stopped, Trouble
 from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS
 
@@ -33,14 +33,23 @@ def parser() -> argparse.ArgumentParser:
         if name == "run":
             sub.add_argument("--arch", default="arm64", help=", ".join(ARCHES))
             sub.add_argument("--variant", default="plain", help=", ".join(VARIANTS))
-        sub.add_argument("--filter", default="", metavar="GLOB",
-                         help="only these cases: SUITE or SUITE.CASE, * and ? are wild")
         sub.add_argument("--boots", type=_positive, default=1, metavar="N",
                          help="boot each kernel N times and judge each boot")
-        sub.add_argument("--seed", type=int, help="seed for random choices (default: random)")
-        sub.add_argument("--out", type=Path, metavar="DIR", help="where results go")
-        sub.add_argument("--patience", type=float, default=1.0, metavar="FACTOR",
-                         help="stretch the watchdog's limits, for a slow machine")
+        _boot_options(sub)
+    sub = command("series", "build, boot and judge every patch of every series in mm-patches/")
+    sub.add_argument("names", nargs="*", metavar="SERIES",
+                     help="only these; 'combined' is all of them together, in order")
+    _kdir_option(sub)
+    sub.add_argument("--root", type=Path, metavar="DIR",
+                     help="the folder of series, instead of mm-patches")
+    sub.add_argument("--arch", action="append", help=f"only this one of {', '.join(ARCHES)}")
+    sub.add_argument("--variant", default="plain", help=", ".join(VARIANTS))
+    sub.add_argument("--each", action="store_true",
+                     help="boot every patch of 'combined' too, not only the last")
+    sub.add_argument("--resume", action="store_true",
+                     help="take results that are in OUT (or in the last run's folder) already, "
+                     "if kernel, suite and configuration are the same")
+    _boot_options(sub)
     _tree_options(command("kernel", "prepare a kernel tree and print the stock command for it"))
     sub = command("check", "checkpatch, sparse, W=1 and kernel-doc on kunit/ and lib/")
     _tree_options(sub)
@@ -50,8 +59,21 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _tree_options(sub: argparse.ArgumentParser) -> None:
+def _boot_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--filter", default="", metavar="GLOB",
+                     help="only these cases: SUITE or SUITE.CASE, * and ? are wild")
+    sub.add_argument("--seed", type=int, help="seed for random choices (default: random)")
+    sub.add_argument("--out", type=Path, metavar="DIR", help="where results go")
+    sub.add_argument("--patience", type=float, default=1.0, metavar="FACTOR",
+                     help="stretch the watchdog's limits, for a slow machine")
+
+
+def _kdir_option(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--kdir", metavar="DIR", help="your own kernel tree (never written to)")
+
+
+def _tree_options(sub: argparse.ArgumentParser) -> None:
+    _kdir_option(sub)
     sub.add_argument("--patch", type=Path, action="append", default=[], metavar="FILE",
                      help="apply this patch, or the *.patch files of this folder, first")
 
@@ -73,9 +95,13 @@ def dispatch(args: argparse.Namespace) -> int:
         return check.main(args.kdir, args.patch)
     if args.command == "kernel":
         return session.kernel(args.kdir, args.patch)
+    if args.command == "series":
+        return stack.run(stack.Options(args.names, args.kdir, args.arch or list(ARCHES),
+                                       args.variant, args.filter, args.seed, args.out,
+                                       args.patience, args.resume, args.each, args.root))
     options = session.Options(kdir=args.kdir, patches=args.patch, glob=args.filter,
                               boots=args.boots, seed=args.seed, out=args.out,
-                              patience=args.patience)
+                              patience=args.patience, compare=args.command == "run")
     if args.command == "run":
         return session.run(options, [(args.arch, args.variant)], units=False)
     return session.run(options, list(TEST if args.command == "test" else TEST_ALL), units=True)

@@ -95,10 +95,13 @@ class Skip:
 
     def names(self, variant: str, arch: str, case: str, row: str) -> bool:
         """Is this line about that case or row, there?"""
+        return (self.applies(variant, arch) and fnmatch.fnmatchcase(case, self.case)
+                and (self.row == "*" or matches_row(row, self.row)))
+
+    def applies(self, variant: str, arch: str) -> bool:
+        """Is this line about that kernel?"""
         return (fnmatch.fnmatchcase(variant, self.variant)
-                and fnmatch.fnmatchcase(arch, self.arch)
-                and fnmatch.fnmatchcase(case, self.case)
-                and (self.row == "*" or fnmatch.fnmatchcase(_plain(row), _plain(self.row))))
+                and fnmatch.fnmatchcase(arch, self.arch))
 
     @property
     def fails(self) -> bool:
@@ -109,8 +112,12 @@ class Skip:
         return self.case + (f":{self.row}" if self.row != "*" else "")
 
 
+def matches_row(row: str, glob: str) -> bool:
+    """Does that glob name that row? Rows are pictures: brackets mean folios, not sets."""
+    return fnmatch.fnmatchcase(_plain(row), _plain(glob))
+
+
 def _plain(text: str) -> str:
-    # Rows are pictures, and brackets in them mean folios, not sets.
     return text.replace("[", "\1").replace("]", "\2")
 
 

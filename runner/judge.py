@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runner import boot, build, console, expected, ktap
+from runner import batched, boot, build, compare, console, expected, ktap
 from runner.console import Line
 from runner.errors import Trouble
 from runner.expected import Cases, Skip
@@ -32,9 +32,12 @@ SPLAT = "splat"
 FAILED = "failed case"
 LOST = "lost messages"
 UNEXPECTED_SKIP = "unexpected skip"
+TOO_EARLY = "passed too early"
+NOT_BATCHED = "not batched"
 PASSED = "pass"
+CUT_SHORT = (BOOT_FAILED, PANIC, HANG, EARLY, MISSING)
 KINDS = (BUILD_FAILED, BOOT_FAILED, PANIC, HANG, EARLY, SPLAT, FAILED, LOST, MISSING,
-         EXTRA, UNEXPECTED_SKIP)
+         EXTRA, UNEXPECTED_SKIP, TOO_EARLY, NOT_BATCHED)
 
 
 @dataclass
@@ -80,6 +83,7 @@ class Judgement:
     leaves: list[Leaf] = field(default_factory=list)
     suites: dict[str, float | None] = field(default_factory=dict)  # and their seconds
     notes: list[str] = field(default_factory=list)  # worth knowing, but not wrong
+    base: compare.Base | None = None  # what a patched kernel is compared with
 
     def counts(self) -> tuple[int, int, int]:
         """How many passed, failed, were skipped; a problem of no leaf's is a failure."""
@@ -96,7 +100,7 @@ def judge(folder: Path) -> Judgement:
     except (OSError, ValueError) as error:
         raise Trouble(f"{folder} holds no result that can be judged ({error}): "
                       "name a folder with a run.json in it") from error
-    result = Judgement(facts)
+    result = Judgement(facts, base=_base(folder))
     if not facts["build_ok"]:
         _build_failed(result, folder)
     else:
@@ -105,6 +109,11 @@ def judge(folder: Path) -> Judgement:
     present = {problem.kind for problem in result.problems}
     result.verdict = next((kind for kind in KINDS if kind in present), PASSED)
     return result
+
+
+def _base(folder: Path) -> compare.Base | None:
+    path = folder / "base.json"
+    return compare.load(json.loads(path.read_text())) if path.exists() else None
 
 
 def _build_failed(result: Judgement, folder: Path) -> None:
@@ -127,6 +136,8 @@ class _Judge:
         self.root = ktap.parse(self.lines)
         self.began = any(ktap.VERSION.match(line.text) for line in self.lines)
         self.owner: dict[int, tuple[str, Leaf | None]] = {}
+        demand = folder / "demand"
+        self.demand = batched.kept(read_lines(demand)) if demand.exists() else None
 
     def add(self, kind: str, where: str, text: str, lines: Sequence[str] = (),
             count: int = 1) -> None:
@@ -141,6 +152,8 @@ class _Judge:
         self.judge_splats()
         self.judge_lost()
         self.judge_missing()
+        self.judge_demand()
+        self.judge_base()
         self.note_mended()
 
     def name_unfinished(self) -> None:
@@ -327,6 +340,64 @@ class _Judge:
                 self.add(EXTRA, name, f"not in the sources: {', '.join(extra)}",
                          count=len(extra))
 
+    def judge_demand(self) -> None:
+        """Hold the rows that count against what the series says of them."""
+        if self.demand is None:
+            return
+        for leaf in self.result.leaves:
+            case = f"{leaf.suite}.{leaf.case}"
+            if leaf.judged == PASS and self.demand.fails(case, leaf.row):
+                self.fail(leaf, TOO_EARLY, "passed, although nothing applied so far says it does")
+            elif leaf.judged == SKIP and leaf.reason.startswith(expected.XFAIL) and \
+                    self.demand.passes(case, leaf.row):
+                self.fail(leaf, NOT_BATCHED, leaf.reason)
+        for row in (*self.demand.passing, *self.demand.failing):
+            if self.named_in_vain(row):
+                self.add(MISSING, str(row), "a series names it, but there is no such row")
+
+    def named_in_vain(self, row: batched.Row) -> bool:
+        """Does row, which a series names, not exist, though it would have run?"""
+        if any(row.names(f"{leaf.suite}.{leaf.case}", leaf.row) for leaf in self.result.leaves):
+            return False
+        return not self.result.facts["filter"] or any(
+            row.names(f"{suite}.{case}", row.row)
+            for suite, names in self.cases.items() for case in names)
+
+    def fail(self, leaf: Leaf, kind: str, text: str) -> None:
+        """Turn a result that KUnit calls good into a failure."""
+        leaf.judged = FAIL
+        self.add(kind, leaf.name, text, count=0)
+
+    def judge_base(self) -> None:
+        """No patch makes a case or row vanish, or be skipped, that ran on the base."""
+        base = self.result.base
+        if base is None:
+            return
+        names = {leaf.name: leaf for leaf in self.result.leaves}
+        vanished, new = [], []
+        for found in compare.differences(base, self.result.leaves):
+            leaf = names.get(found.name)
+            if found.patched == SKIP and leaf:
+                self.fail(leaf, UNEXPECTED_SKIP, f"ran on the base kernel: {leaf.reason}")
+            elif found.patched == PASS and leaf and self.unasked(found, leaf):
+                self.fail(leaf, TOO_EARLY, "is an expected failure on the base, and no series "
+                          "says that it passes")
+            elif found.patched == compare.ABSENT:
+                vanished.append(found.name)
+            elif found.base == compare.ABSENT:
+                new.append(found.name)
+        # A boot that broke off has been called that already.
+        if vanished and not any(problem.kind in CUT_SHORT for problem in self.result.problems):
+            self.add(MISSING, "", "on the base kernel, but not on this one", vanished,
+                     count=len(vanished))
+        if new and base.verdict == PASSED:
+            self.add(EXTRA, "", "on this kernel, but not on the base", new, count=len(new))
+
+    def unasked(self, found: compare.Difference, leaf: Leaf) -> bool:
+        """Does a row pass that is an expected failure on the base, and nobody said so?"""
+        return (self.demand is not None and self.demand.strict
+                and found.base_reason.startswith(batched.REASON)
+                and not self.demand.passes(f"{leaf.suite}.{leaf.case}", leaf.row))
 
     def note_mended(self) -> None:
         """Say which expected failures no longer fail.
@@ -335,7 +406,7 @@ class _Judge:
         """
         facts = self.result.facts
         for skip in self.skips:
-            if not skip.fails:
+            if not skip.fails or (self.demand and skip.reason.startswith(batched.REASON)):
                 continue
             named = [leaf for leaf in self.result.leaves
                      if skip.names(facts["variant"], facts["arch"], f"{leaf.suite}.{leaf.case}",
@@ -344,8 +415,9 @@ class _Judge:
             ran = [leaf.judged for leaf in named
                    if leaf.status != SKIP or re.search(skip.reason, leaf.reason)]
             if ran and all(judged == PASS for judged in ran):
-                self.result.notes.append(f"{skip} no longer fails: take it out of "
-                                         "configs/skips and the source")
+                advice = " with these patches" if facts["kernel"].get("patches") else \
+                    ": take it out of configs/skips and the source"
+                self.result.notes.append(f"{skip} no longer fails{advice}")
 
 
 def results_below(folder: Path) -> Iterator[Path]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
+from runner import compare
 from runner.judge import FAILED, PASSED, SPLAT, Judgement, Problem
 from runner.ktap import FAIL, PASS, SKIP
 from runner.progress import elapsed
@@ -22,8 +23,9 @@ def counts_line(passed: int, failed: int, skipped: int) -> str:
 def show(result: Judgement, folder: Path, out: TextIO | None = None) -> None:
     """Print the outcome of one boot, kept in folder."""
     out = out or sys.stdout
-    for line in [*heading(result), *suite_lines(result), *problem_lines(result),
-                 *(f"  note: {note}" for note in result.notes), verdict_line(result, folder)]:
+    for line in [*heading(result), *suite_lines(result), *difference_lines(result),
+                 *problem_lines(result), *(f"  note: {note}" for note in result.notes),
+                 verdict_line(result, folder)]:
         print(line, file=out)
     out.flush()
 
@@ -31,7 +33,8 @@ def show(result: Judgement, folder: Path, out: TextIO | None = None) -> None:
 def heading(result: Judgement) -> list[str]:
     """What was booted: one line."""
     facts = result.facts
-    parts = [f"Linux {facts['kernel']['version']}"]
+    parts = [f"Linux {facts['kernel']['version']}"
+             + (", patched" if facts["kernel"].get("patches") else "")]
     if facts["build_ok"]:
         parts += [facts["accel"], f"{facts['smp']} CPU{'s' if facts['smp'] > 1 else ''}",
                   f"seed {facts['seed']}", elapsed(facts["boot"]["seconds"])]
@@ -39,21 +42,48 @@ def heading(result: Judgement) -> list[str]:
 
 
 def suite_lines(result: Judgement) -> list[str]:
-    """One line a suite."""
+    """One line a suite; with a base, what that gave stands before what this one gave."""
     names = list(dict.fromkeys(leaf.suite for leaf in result.leaves))
-    width = max((len(name) for name in names), default=0)
-    lines = []
+    if result.base and names:
+        names = list(dict.fromkeys([*(entry.suite for entry in result.base.entries), *names]))
+    rows = []
     for name in names:
         leaves = [leaf for leaf in result.leaves if leaf.suite == name]
         judged = [leaf.judged for leaf in leaves]
         cases = len({leaf.case for leaf in leaves})
-        parts = [f"{judged.count(status)} {word}" for status, word in
-                 ((PASS, "passed"), (FAIL, "FAILED"), (SKIP, "skipped"))
-                 if judged.count(status)]
         seconds = result.suites.get(name)
-        lines.append(f"  {name:{width}}  {cases:3} case{'s' if cases != 1 else ' '}  "
-                     f"{', '.join(parts)}{f'  {seconds:.2f} s' if seconds is not None else ''}")
-    return lines
+        rows.append([name, f"{cases:3} case{'s' if cases != 1 else ' '}",
+                     *([_counts(result.base.counts(name))] if result.base else []),
+                     _counts({status: judged.count(status) for status in set(judged)}),
+                     f"{seconds:.2f} s" if seconds is not None else ""])
+    if result.base and rows:
+        rows.insert(0, ["", "", "base", "patched", ""])
+    # The figures at the end need no padding, except to stand below each other.
+    fixed = 4 if result.base else 2
+    widths = [max(len(row[column]) for row in rows) if column < fixed else 0
+              for column in range(len(rows[0]))] if rows else []
+    return ["  " + "  ".join(f"{text:{width}}" for text, width in zip(row, widths)).rstrip()
+            for row in rows]
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{counts[status]} {word}" for status, word in
+                     ((PASS, "passed"), (FAIL, "FAILED"), (SKIP, "skipped"))
+                     if counts.get(status)) or "nothing"
+
+
+def difference_lines(result: Judgement) -> list[str]:
+    """The cases and rows that did not give the same on the base."""
+    if result.base is None or not result.leaves:
+        return []
+    found = compare.differences(result.base, result.leaves)
+    both = [one for one in found if compare.ABSENT not in (one.base, one.patched)]
+    lines = [f"  {one.name}: {one.base} on the base, {one.patched} here" for one in both[:SHOWN]]
+    if len(both) > SHOWN:
+        lines.append(f"  ... and {len(both) - SHOWN} more, in result.json")
+    if len(found) > len(both):
+        lines.append(f"  {len(found) - len(both)} gave a result on one of the kernels only")
+    return lines or ["  no case or row differs from the base"]
 
 
 def problem_lines(result: Judgement) -> list[str]:

@@ -11,14 +11,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from runner import console, ktap
+from runner import compare, console, ktap
 from runner.errors import Trouble
 from runner.judge import Judgement, Leaf, Problem
 from runner.ktap import FAIL, SKIP
 from runner.paths import TEMP_MARK, remove
 
 # All that a result folder ever holds.
-FILES = frozenset(("run.json", "expected.json", "skips", "config", "build.log", "console.log",
+FILES = frozenset(("run.json", "expected.json", "skips", "demand", "base.json", "config", "build.log", "console.log",
                    "ktap.txt", "result.json", "junit.xml"))
 BOOT = re.compile(r"boot-\d+")
 HALF_WRITTEN = re.compile(rf"\.(.+){re.escape(TEMP_MARK)}\d+")  # see write_json()
@@ -127,6 +127,10 @@ def write(folder: Path, result: Judgement) -> None:
         "banner": console.linux_version(lines),
         "problems": [asdict(problem) for problem in result.problems],
         "notes": result.notes,
+        "base": None if result.base is None else {
+            "verdict": result.base.verdict,
+            "differences": [asdict(one) for one in
+                            compare.differences(result.base, result.leaves)]},
         "cases": [_leaf(leaf) for leaf in result.leaves],
     })
     if lines:

@@ -3,25 +3,21 @@
 
 import os
 import random
-import re
-import shutil
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from runner import boot, expected, judge, packages, report, results, tree, unit
-from runner.build import Build, build, check_configured
+from runner import expected, judge, packages, report, results, series, tree, trial, unit
+from runner.baseline import baseline, compared
+from runner.build import check_configured
 from runner.errors import Trouble
 from runner.judge import Judgement
-from runner.paths import REPO, Cache
+from runner.paths import Cache
 from runner.progress import Progress
 from runner.tree import Tree
+from runner.trial import Trial
 from runner.variants import Arch, Variant, pick
-
-SKIPS = REPO / "configs" / "skips"
-RESULT = re.compile(rb" ok \d| not ok \d")  # good enough to see that it moves
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,7 @@ class Options:
     seed: int | None = None
     out: Path | None = None
     patience: float = 1.0
+    compare: bool = False   # show the base beside a patched kernel
 
 
 @dataclass
@@ -45,89 +42,47 @@ class Session:
     cache: Cache
     lock: int
     tree: Tree
+    base: Tree | None       # to compare with
     out: Path
     cases: expected.Cases
     done: list[tuple[str, Judgement]] = field(default_factory=list)
 
     def one(self, arch: Arch, variant: Variant) -> Iterator[Judgement]:
         """Build one kernel and boot it as often as asked."""
-        name = f"{arch.name}-{variant.name}"
-        log = self.cache.root / "build.log"
-        log.unlink(missing_ok=True)
-        made = build(self.cache, self.tree, arch, variant, log, self.lock)
+        trial = self.trial(arch, variant)
+        self.tree.check_out()
+        made = trial.build(self.cache, self.lock)
         boots = self.options.boots if made.ok else 1
         for number in range(1, boots + 1):
-            place = f"{name}/boot-{number:02}" if boots > 1 else name
+            place = f"{trial.name}/boot-{number:02}" if boots > 1 else trial.name
             if number == 1 and boots > 1:
-                results.discard(self.out / name)
-            result = self.boot(arch, variant, made, self.out / place)
+                results.discard(self.out / trial.name)
+            if number > 1 and self.options.seed is None:
+                trial = replace(trial, seed=new_seed())
+            result = trial.run(made, self.out / place)
             self.done.append((place, result))
             report.show(result, self.out / place)
             yield result
 
-    def boot(self, arch: Arch, variant: Variant, made: Build, final: Path) -> Judgement:
-        """Boot once (if there is something to boot), keep everything, judge it."""
-        with results.new_folder(final) as folder:
-            self.keep(folder, made)
-            facts = self.facts(arch, variant, made)
-            if made.ok:
-                facts |= self.boot_facts(arch, variant, made, folder, facts["seed"])
-            results.write_json(folder / "run.json", facts)
-            result = judge.judge(folder)
-            results.write(folder, result)
-        return result
+    def trial(self, arch: Arch, variant: Variant) -> Trial:
+        """What to build and boot, with the base's result if there is a base."""
+        options = self.options
+        plain = Trial(self.tree, arch, variant, self.cases, glob=options.glob,
+                      seed=new_seed() if options.seed is None else options.seed,
+                      patience=options.patience)
+        args, demand = series.declared(options.patches)
+        patched = replace(plain, patches=tuple(options.patches), args=args, demand=demand)
+        if self.base is None:
+            return patched
+        result, folder = baseline(replace(plain, tree=self.base), self.cache, self.lock,
+                                  options.seed)
+        print(f"base: {report.verdict_line(result, folder)}", flush=True)
+        return compared(patched, result)
 
-    def keep(self, folder: Path, made: Build) -> None:
-        """Put beside the result what judging and understanding it later takes."""
-        results.write_json(folder / "expected.json", self.cases)
-        for source, name in ((made.log, "build.log"), (made.folder / ".config", "config"),
-                             (SKIPS, "skips")):
-            if source.exists():
-                shutil.copyfile(source, folder / name)
 
-    def facts(self, arch: Arch, variant: Variant, made: Build) -> dict[str, Any]:
-        """What was tested, and with what."""
-        commit, dirty = tree.our_commit()
-        seed = self.options.seed
-        return {
-            "arch": arch.name, "variant": variant.name, "filter": self.options.glob,
-            "build_ok": made.ok, "smp": variant.smp,
-            "seed": random.SystemRandom().randrange(1, 1 << 31) if seed is None else seed,
-            "kernel": {"version": tree.kernel_version(self.tree.path),
-                       "origin": self.tree.origin, "commit": self.tree.commit,
-                       "notes": list(self.tree.notes),
-                       "patches": [str(patch) for patch in self.options.patches]},
-            "ptebatch": {"commit": commit, "dirty": dirty},
-            "compiler": made.compiler, "qemu": packages.qemu_version(arch),
-            "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        }
-
-    def boot_facts(self, arch: Arch, variant: Variant, made: Build, folder: Path,
-                   seed: int) -> dict[str, Any]:
-        """Boot into folder's console.log; returns what is to be remembered about it."""
-        what = boot.machine(self.tree.path, arch)
-        image = made.folder / what.kernel
-        accel, why = boot.accelerator(arch, self.tree.path, image)
-        limits = boot.Limits.of(accel, self.options.patience)
-        args = boot.kernel_args(what, variant, seed, self.options.glob)
-        command = boot.qemu_command(what, arch, variant, accel, image, args)
-        with Progress(f"booting {arch.name} {variant.name}, {why}, seed {seed}") as progress:
-            count, rest = 0, b""
-
-            def tick(data: bytes) -> None:
-                # The console comes in dribs and drabs: only whole lines count.
-                nonlocal count, rest
-                lines, _, rest = (rest + data).rpartition(b"\n")
-                count += len(RESULT.findall(lines))
-                progress.tick(f"{count} results")
-
-            ended = boot.run(command, folder / "console.log", limits, tick)
-            progress.say(f"{count} results, {ended.end}")
-        return {"accel": accel.upper(), "accel_why": why, "qemu_command": command,
-                "kernel_args": args,
-                "boot": {"end": ended.end, "status": ended.status,
-                         "seconds": round(ended.seconds, 2),
-                         "limit": limits.silence if ended.end == boot.SILENT else limits.total}}
+def new_seed() -> int:
+    """A seed that is not 0."""
+    return random.SystemRandom().randrange(1, 1 << 31)
 
 
 def run(options: Options, wanted: Sequence[tuple[str, str]], units: bool) -> int:
@@ -160,22 +115,26 @@ def _run(options: Options, wanted: Sequence[tuple[str, str]],
         check_configured(variant)
     cases = expected.select(expected.scan(), options.glob)
     # Mistakes show now, not after a build.
-    expected.parse_skips(packages.read_lines(SKIPS))
+    expected.parse_skips(packages.read_lines(trial.SKIPS))
     if options.out:
         for arch, variant in kernels:
             results.check_replaceable(options.out.absolute() / f"{arch.name}-{variant.name}")
     cache = Cache()
     packages.ensure(packages.wanted(list(dict.fromkeys(arch for arch, _ in kernels))), cache)
     with cache.locked() as lock:
-        under_test = tree.prepare(cache, options.kdir, options.patches)
+        origin = tree.open_origin(cache, options.kdir)
+        under_test = origin.tree(tree.expand(options.patches))
         for note in under_test.notes:
             print(f"note: {note}")
+        base = origin.tree() if options.compare and options.patches else None
+        under_test.check_out()
+        tree.check_new_enough(under_test, options.kdir)
         if units:
             with Progress("unit tests") as progress:
                 outcome = unit.run(under_test.path)
                 progress.say(report.counts_line(*outcome))
             yield outcome
-        session = Session(options, cache, lock, under_test, _out(options, cache), cases)
+        session = Session(options, cache, lock, under_test, base, out_folder(options.out, cache), cases)
         for arch, variant in kernels:
             for result in session.one(arch, variant):
                 yield result.counts()
@@ -183,12 +142,12 @@ def _run(options: Options, wanted: Sequence[tuple[str, str]],
         print("\n".join(report.summary(session.done)))
 
 
-def _out(options: Options, cache: Cache) -> Path:
-    """The folder for this run's results; results/latest leads to it."""
-    if options.out:
-        if options.out.exists() and not options.out.is_dir():
-            raise Trouble(f"{options.out} is no folder: name one for the results (OUT=)")
-        return options.out.absolute()
+def out_folder(wanted: Path | None, cache: Cache) -> Path:
+    """The folder for this run's results; results/latest leads to it, unless wanted."""
+    if wanted:
+        if wanted.exists() and not wanted.is_dir():
+            raise Trouble(f"{wanted} is no folder: name one for the results (OUT=)")
+        return wanted.absolute()
     out = cache.results / time.strftime("%Y%m%d-%H%M%S")
     out.mkdir(parents=True, exist_ok=True)
     latest = cache.results / "latest"

@@ -34,16 +34,18 @@ MARKS = ("Makefile", "Kbuild", "mm/Kconfig", "mm/Makefile", "tools/testing/kunit
 
 @dataclass(frozen=True)
 class Tree:
-    """A kernel tree ready to build.
+    """A kernel tree; ready to build once it is checked out.
 
     path is where it is; commit the commit it comes from ("" if none);
-    origin says for people what it is; notes what they should know about it.
+    origin says for people what it is; notes what they should know about it;
+    id names the git tree object, so that equal kernels have equal ids.
     """
 
     path: Path
     commit: str
     origin: str
     notes: tuple[str, ...] = ()
+    id: str = ""
 
     def build_dir(self, arch: str, variant: str) -> Path:
         """Where that kernel is built.
@@ -53,6 +55,40 @@ class Tree:
         """
         return self.path / f".kunit-{arch}-{variant}"
 
+    def check_out(self) -> None:
+        """Make the files on disk be this tree."""
+        if (self.path / "Makefile").exists():
+            check_out(Repo(self.path), self.id, self.commit)
+            return
+        with Progress(f"unpacking {self.origin}"):
+            check_out(Repo(self.path), self.id, self.commit)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A kernel without our hook, to make trees from: a snapshot in a repository of ours.
+
+    snapshot is a commit or a tree object; the rest is as in Tree.
+    """
+
+    repo: Repo
+    snapshot: str
+    commit: str
+    name: str
+    notes: tuple[str, ...] = ()
+
+    def tree(self, files: Sequence[Path] = ()) -> Tree:
+        """The tree with those patches applied; raises Trouble if one does not fit."""
+        return self._tree(with_hook(self.repo, self.snapshot, files), len(files))
+
+    def tree_of(self, treeish: str, patches: int) -> Tree:
+        """The tree of a commit made from this origin by that many patches."""
+        return self._tree(with_hook(self.repo, treeish, ()), patches)
+
+    def _tree(self, name: str, patches: int) -> Tree:
+        more = f" + {patches} patch{'es' if patches > 1 else ''}" if patches else ""
+        return Tree(self.repo.path, self.commit, self.name + more, self.notes, name)
+
 
 def prepare(cache: Cache, kdir: str | None, patches: Sequence[Path] = ()) -> Tree:
     """Make the tree to test: from kdir, or from the base kernel if that is None.
@@ -60,6 +96,17 @@ def prepare(cache: Cache, kdir: str | None, patches: Sequence[Path] = ()) -> Tre
     Needs the cache's lock. Raises Trouble for anything wrong with kdir.
     """
     files = expand(patches)
+    tree = open_origin(cache, kdir).tree(files)
+    tree.check_out()
+    check_new_enough(tree, kdir)
+    return tree
+
+
+def open_origin(cache: Cache, kdir: str | None) -> Origin:
+    """Bring kdir, or the base kernel if that is None, into a repository of ours.
+
+    Needs the cache's lock. Raises Trouble for anything wrong with kdir.
+    """
     if kdir is None:
         source = base_repo(cache)
         tag = git.ask(source, "describe", "--tags", "base") or SERIES
@@ -79,26 +126,24 @@ def prepare(cache: Cache, kdir: str | None, patches: Sequence[Path] = ()) -> Tre
     repo = Repo(path)
     with Progress(f"preparing {version}") as progress:
         repo.create(objects)
-        notes: list[str] = []
         if user is None:
             commit = git.ask(source, "rev-parse", "base") or ""
             repo.run("update-ref", "refs/heads/base", commit)
-            snapshot = commit
-            origin = version
+            made = Origin(repo, commit, commit, version)
         else:
             snapshot, commit, origin, notes = snapshot_user(repo, user)
-        tree = with_hook(repo, snapshot, files)
-        check_out(repo, tree, commit)
-        progress.say(origin)
-    if user is not None:
-        missing = missing_interfaces(path)
-        if missing:
-            raise Trouble(f"{kdir} is too old (or too new) for this suite: {missing[0]}"
-                          + (f", and {len(missing) - 1} more" if missing[1:] else "")
-                          + "; use Linux 7.3 or later, or leave KDIR out")
-    if files:
-        origin += f" + {len(files)} patch{'es' if len(files) > 1 else ''}"
-    return Tree(path, commit, origin, tuple(notes))
+            made = Origin(repo, snapshot, commit, origin, tuple(notes))
+        progress.say(made.name)
+    return made
+
+
+def check_new_enough(tree: Tree, kdir: str | None) -> None:
+    """Raise Trouble if the checked out tree, made from kdir, lacks what the suite calls."""
+    missing = missing_interfaces(tree.path) if kdir is not None else []
+    if missing:
+        raise Trouble(f"{kdir} is too old (or too new) for this suite: {missing[0]}"
+                      + (f", and {len(missing) - 1} more" if missing[1:] else "")
+                      + "; use Linux 7.3 or later, or leave KDIR out")
 
 
 def expand(patches: Sequence[Path]) -> list[Path]:
