@@ -64,6 +64,11 @@ static const struct fork_row fork_rows[] = {
 	{ "mixed write bits", "[wrwrwwrrwrwrwwrr]", 0 },
 	{ "clean and dirty", "[c*n/2 w*n/2]", LARGE },
 	{ "dirty first", "[wc*n-1]", LARGE },
+	/* the child's entries are old, the parent's stay as they are */
+	{ "all old", "(old)[w*n]", ALL_ORDERS },
+	{ "old first, young later", "[y*n/2 w*n/2]", LARGE },
+	{ "young first, old later", "[w*n/2 y*n/2]", LARGE },
+	{ "old, formerly shared", "(old)[e*n/2{w*n/2]}", LARGE },
 	/* entries that are not pages */
 	{ "holes, zero pages, markers", "w.z[w.gw][wwzw]hw", 0 },
 	{ "protnone inside", "[w*n/2 p w*n/2-1]", LARGE },
@@ -125,7 +130,7 @@ static void write_all(struct ptb_session *s)
 	for (v = 0; v < l->nr_vmas; v++)
 		if (!(l->vma[v].flags & (PTB_VMA_RO | PTB_VMA_NONE | PTB_VMA_SHM)))
 			ptb_do_faults(s, l->vma[v].start, l->vma[v].end, false,
-				      FAULT_FLAG_WRITE, "wcrkseutpfzxghm.");
+				      FAULT_FLAG_WRITE, "wcyrkseutpfzxghm.");
 }
 
 static void tell(struct ptb_session *s, enum story story)

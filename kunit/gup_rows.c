@@ -73,14 +73,14 @@ static const struct gup_row gup_rows[] = {
 	  BIT(2) | BIT(4) | BIT(7) },
 
 	/* one odd entry of each kind, at each place of a run */
-	{ "odd entry first", "[?w*n-1]", SOME_ORDERS, ".gmhzxpuctrkse" },
-	{ "odd entry second", "[w?w*n-2]", SOME_ORDERS, ".gmhzxpuctrkse" },
+	{ "odd entry first", "[?w*n-1]", SOME_ORDERS, ".gmhzxpuctyrkse" },
+	{ "odd entry second", "[w?w*n-2]", SOME_ORDERS, ".gmhzxpuctyrkse" },
 	{ "odd entry in the middle", "[w*n/2?w*n/2-1]", SOME_ORDERS,
-	  ".gmhzxpuctrkse" },
-	{ "odd entry last", "[w*n-1?]", SOME_ORDERS, ".gmhzxpuctrkse" },
-	{ "odd entry in order 0", "ww?ww", 0, ".gmhzxpuctrkse" },
+	  ".gmhzxpuctyrkse" },
+	{ "odd entry last", "[w*n-1?]", SOME_ORDERS, ".gmhzxpuctyrkse" },
+	{ "odd entry in order 0", "ww?ww", 0, ".gmhzxpuctyrkse" },
 	{ "odd entry among read-only ones", "[r*n/2?r*n/2-1]", SOME_ORDERS,
-	  ".zpuctkse" },
+	  ".zpuctykse" },
 	/* holes: populate, NOFAULT must skip or fault neither too much nor too little */
 	{ "nothing mapped at all", ".*8", 0 },
 	{ "every second page is missing", "w.w.w.w.", 0 },
@@ -111,6 +111,15 @@ static const struct gup_row gup_rows[] = {
 	{ "clean first, dirty later", "[cw*n-1]", LARGE },
 	{ "dirty first, clean later", "[w*n-1 c]", LARGE },
 	{ "read-only and clean", "[k*n]", ALL_ORDERS },
+
+	/* GUP looks at pages, it does not access them: old entries stay old */
+	{ "all old", "(old)[w*n]", ALL_ORDERS },
+	{ "old first, young later", "[y*n/2 w*n/2]", LARGE },
+	{ "young first, old later", "[w*n/2 y*n/2]", LARGE },
+	{ "every second page old", "[wywywywywywywywy]", 0 },
+	{ "old, read-only and shared", "(old)[r*n/2 s*n/2]", LARGE },
+	{ "old, small pages of all kinds", "(old)wcrkse", 0 },
+	{ "shmem, old", "(shm,old)[w*n/2 f*n/2]", LARGE },
 
 	/* FOLL_FORCE rules are per page */
 	{ "read-only private VMA", "(ro)[r*n]", ALL_ORDERS },

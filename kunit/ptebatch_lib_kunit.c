@@ -519,7 +519,7 @@ static void picture_after(struct kunit *test)
 	for (i = 0; i < s.space->layout.nr; i++, p++) {
 		while (*p == '[' || *p == ']')
 			p++;
-		KUNIT_EXPECT_EQ_MSG(test, ptb_pte_char(s.space->led, 0, i, false),
+		KUNIT_EXPECT_EQ_MSG(test, ptb_pte_char(s.space->led, 0, i, 0),
 				    *p, "page %u", i);
 	}
 	ptb_end(&s);

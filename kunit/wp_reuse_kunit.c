@@ -60,6 +60,9 @@ static const struct reuse_row reuse_rows[] = {
 	{ "order 0, consecutive", "<e*16>", 0, -1 },
 	/* neighbours are not written to: no dirty bit for them */
 	{ "zero pages and holes between", "ez.e[eeee]z", 0, -1 },
+	/* nor are they accessed */
+	{ "old, formerly shared", "(old)[e*n]", ALL_ORDERS, -1 },
+	{ "old, read-only, exclusive", "(old)[r*n/2 k*n/2]", LARGE, -1 },
 	/* tracked pages are left alone */
 	{ "uffd-wp at the end", "(uffd){[e*n-1}u]", LARGE, -1 },
 	{ "uffd-wp asked for", "(uffd)[u*n/2 e*n/2]", LARGE, -1 },
@@ -118,7 +121,7 @@ static bool fault_all(struct kunit *test, const struct reuse_row *row,
 		      unsigned int *from, unsigned int *to)
 {
 	/* An unshare fault is for present, read-only, private pages. */
-	const char *states = !(flags & FAULT_FLAG_UNSHARE) ? "wcrkseutpfz." :
+	const char *states = !(flags & FAULT_FLAG_UNSHARE) ? "wcyrkseutpfz." :
 			     strstr(row->picture, "(shm)") ? "" : "rkseftu";
 	struct ptb_session s;
 	struct ptb_taken *pin;

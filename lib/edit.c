@@ -20,6 +20,8 @@ static pte_t edited(pte_t pte, char state)
 	switch (state) {
 	case 'c':
 		return pte_mkclean(pte);
+	case 'y':
+		return pte_mkold(pte);
 	case 'r':
 		return pte_wrprotect(pte);
 	case 'k':
@@ -46,8 +48,10 @@ static void edit_run(struct ptb_space *space, struct vm_area_struct *vma,
 		     unsigned int start, unsigned int end, char state)
 {
 	unsigned long addr = ptb_addr(space, start);
+	const bool make_old = space->layout.vma[space->layout.page[start].vma].flags &
+			      PTB_VMA_OLD;
 	spinlock_t *ptl;	/* page table lock */
-	pte_t *ptep, old;
+	pte_t *ptep, old, new;
 
 	ptep = pte_offset_map_lock(vma->vm_mm, mm_find_pmd(vma->vm_mm, addr),
 				   addr, &ptl);
@@ -55,8 +59,10 @@ static void edit_run(struct ptb_space *space, struct vm_area_struct *vma,
 		return;		/* ptb_verify() will tell */
 	if (pte_present(ptep_get(ptep))) {
 		old = modify_prot_start_ptes(vma, addr, ptep, end - start);
-		modify_prot_commit_ptes(vma, addr, ptep, old,
-					edited(old, state), end - start);
+		new = edited(old, state);
+		if (make_old)
+			new = pte_mkold(new);
+		modify_prot_commit_ptes(vma, addr, ptep, old, new, end - start);
 		flush_tlb_range(vma, addr, ptb_addr(space, end));
 	}
 	pte_unmap_unlock(ptep, ptl);
@@ -119,6 +125,17 @@ static void flag_vma(struct vm_area_struct *vma, unsigned int flags)
 	vma_set_page_prot(vma);
 }
 
+/* What faults, fork() and mprotect() made is not yet what was asked for? */
+static bool needs_edit(const struct ptb_lvma *vma, char state)
+{
+	if (vma->flags & PTB_VMA_OLD)
+		return ptb_state_maps(state);
+	if ((vma->flags & PTB_VMA_RO && state == 'r') ||
+	    (vma->flags & PTB_VMA_NONE && state == 'p'))
+		return false;
+	return strchr("cyrkutpqf", state);
+}
+
 static int edit_pages(struct ptb_space *space, const struct ptb_lvma *lvma)
 {
 	const struct ptb_layout *l = &space->layout;
@@ -138,9 +155,7 @@ static int edit_pages(struct ptb_space *space, const struct ptb_lvma *lvma)
 			ret = put_entry(space, vma, i, a->state);
 			continue;
 		}
-		if (!strchr("crkutpqf", a->state) ||
-		    ((lvma->flags & PTB_VMA_RO) && a->state == 'r') ||
-		    ((lvma->flags & PTB_VMA_NONE) && a->state == 'p'))
+		if (!needs_edit(lvma, a->state))
 			continue;
 		while (j < lvma->end && ptb_addr(space, j) < next &&
 		       l->page[j].state == a->state &&
@@ -285,20 +300,25 @@ int ptb_verify(struct ptb_space *space)
 	if (ret)
 		return ret;
 	for (i = 0; i < l->nr; i++) {
+		const unsigned int flags = l->vma[l->page[i].vma].flags;
+		const struct ptb_pte *p = &led->pte[0][i];
 		char want = l->page[i].state;
-		char c = ptb_pte_char(led, 0, i, l->vma[l->page[i].vma].flags &
-						 PTB_VMA_SD);
+		char c = ptb_pte_char(led, 0, i, flags);
 		const char *why = NULL;
 
 		if (want == '-')
 			want = '.';
-		/* A contiguous block has one dirty bit for all. */
-		if (led->pte[0][i].cont && ((want == 'c' && c == 'w') ||
-					    (want == 'k' && c == 'r')))
+		/* A contiguous block has one dirty and one young bit for all. */
+		if (p->cont && ((want == 'c' && c == 'w') ||
+				(want == 'k' && c == 'r') ||
+				(want == 'y' && c == 'w')))
 			want = c;
 		if (c != want)
 			why = "wrong state";
-		else if (led->pte[0][i].kind == PTB_PAGE)
+		else if (p->kind == PTB_PAGE && !p->cont &&
+			 p->young == (want == 'y' || flags & PTB_VMA_OLD))
+			why = "wrong young bit";
+		else if (p->kind == PTB_PAGE)
 			why = frame_wrong(space, i);
 		if (why) {
 			ptb_space_fail(space, "building: page %u: %s, found %c",

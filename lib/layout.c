@@ -21,6 +21,7 @@ static const struct {
 	{ "secret", PTB_VMA_SECRET },	{ "huge", PTB_VMA_HUGE },
 	{ "huge64k", PTB_VMA_HUGE64K },	{ "mov", PTB_VMA_MOV },
 	{ "pmd", PTB_VMA_PMD },		{ "rwp", PTB_VMA_RWP },
+	{ "old", PTB_VMA_OLD },
 };
 
 struct parser {
@@ -105,7 +106,7 @@ static int read_count(struct parser *ps, unsigned int *res)
  */
 bool ptb_state_maps(char state)
 {
-	return strchr("wcrkseutpqfi", state);
+	return strchr("wcyrkseutpqfi", state);
 }
 
 /* What one page may be in this VMA; the reason if it may not. */
@@ -122,8 +123,7 @@ static const char *state_wrong(char state, unsigned int flags)
 	if ((flags & PTB_VMA_PMD) && state != (write_ok ? 'w' : 'r'))
 		return "what a PMD maps is w in a writable VMA, r in another";
 	switch (state) {
-	case 'w':
-	case 'c':
+	case 'w': case 'c': case 'y':
 		if (!write_ok)
 			return "a writable PTE needs a writable VMA";
 		return NULL;
@@ -235,6 +235,9 @@ static int vma_words(struct parser *ps)
 	}
 	if (hweight32(vma->flags & (PTB_VMA_FILE | PTB_VMA_HUGETLB)) > 1)
 		return refuse(ps, at, "a VMA maps one kind of memory");
+	if (vma->flags & PTB_VMA_OLD &&
+	    vma->flags & (PTB_VMA_PMD | PTB_VMA_HUGETLB))
+		return refuse(ps, at, "PTEs only can be old");
 	return 0;
 }
 
@@ -403,7 +406,7 @@ static int one_item(struct parser *ps)
 	const char *at = ps->p;
 	char c = *at;
 
-	if (strchr("wcrkseutpqfzxghm.-", c))
+	if (strchr("wcyrkseutpqfzxghm.-", c))
 		return pages(ps, c);
 	if (c == '(')
 		return vma_words(ps);

@@ -4,7 +4,7 @@
  *
  * The language, also printed in failures:
  *
- *	w  writable, exclusive, dirty		c  the same, clean
+ *	w  writable, exclusive, dirty		c  the same, clean	y  or old
  *	r  read-only, exclusive, dirty		k  the same, clean
  *	s  read-only, still mapped by another mm as well
  *	e  read-only, formerly shared: not exclusive, the other mm is gone
@@ -56,6 +56,7 @@ enum ptb_vma_flags {
 	PTB_VMA_MOV	= 1 << 11,	/* pages in a movable zone */
 	PTB_VMA_PMD	= 1 << 12,	/* PMD-sized folios mapped by a PMD */
 	PTB_VMA_RWP	= 1 << 13,	/* VM_UFFD_RWP, no context behind it */
+	PTB_VMA_OLD	= 1 << 14,	/* the entries of its pages are old */
 };
 
 #define PTB_VMA_FILE	(PTB_VMA_SHM | PTB_VMA_COW | PTB_VMA_SECRET)

@@ -483,17 +483,25 @@ static bool shared(const struct ptb_ledger *led, unsigned int mm,
 	return false;
 }
 
+/* Where all is old, no character has to say so. */
+static char writable_char(const struct ptb_pte *p, unsigned int vma_flags)
+{
+	if (p->young || vma_flags & PTB_VMA_OLD)
+		return p->dirty ? 'w' : 'c';
+	return p->dirty ? 'y' : 'i';
+}
+
 /**
  * ptb_pte_char() - the character that draws an entry
  * @led: the ledger
  * @mm: index of the mm
  * @page: the page
- * @sd_tracked: its VMA tracks soft-dirty
+ * @vma_flags: PTB_VMA_* of its VMA
  *
  * Return: see layout.h; 'i' if no character says it.
  */
 char ptb_pte_char(const struct ptb_ledger *led, unsigned int mm,
-		  unsigned int page, bool sd_tracked)
+		  unsigned int page, unsigned int vma_flags)
 {
 	const struct ptb_pte *p = &led->pte[mm][page];
 
@@ -517,20 +525,20 @@ char ptb_pte_char(const struct ptb_ledger *led, unsigned int mm,
 	}
 	if (!led->folio[p->folio].anon) {
 		if (p->write)
-			return p->dirty ? 'w' : 'c';
+			return writable_char(p, vma_flags);
 		return p->dirty ? 'i' : 'f';
 	}
 	if (p->write && !p->excl)
 		return 'i';
 	if (p->write)
-		return p->dirty ? 'w' : 'c';
+		return writable_char(p, vma_flags);
 	if (p->protnone)
 		return p->uffd ? 'q' : 'p';
 	if (!p->excl)
 		return shared(led, mm, p) ? 's' : 'e';
 	if (p->uffd)
 		return 'u';
-	if (sd_tracked && !p->soft)
+	if (vma_flags & PTB_VMA_SD && !p->soft)
 		return 't';
 	return p->dirty ? 'r' : 'k';
 }

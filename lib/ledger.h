@@ -142,7 +142,7 @@ int ptb_ledger_read(struct ptb_space *space, const struct ptb_ledger *prev,
 int ptb_ledger_find(const struct ptb_ledger *led, unsigned long pfn,
 		    unsigned int *sub);
 char ptb_pte_char(const struct ptb_ledger *led, unsigned int mm,
-		  unsigned int page, bool sd_tracked);
+		  unsigned int page, unsigned int vma_flags);
 bool ptb_ledger_compare(const struct ptb_ledger *before,
 			const struct ptb_ledger *want,
 			const struct ptb_ledger *found, s16 *bind,

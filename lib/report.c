@@ -68,8 +68,7 @@ static void draw(struct ptb_space *space, struct ptb_layout *l, const char *head
 		if (l->page[i].state != '-')
 			l->page[i].state =
 				ptb_pte_char(led, mm, i,
-					     l->vma[l->page[i].vma].flags &
-					     PTB_VMA_SD);
+					     l->vma[l->page[i].vma].flags);
 	if (ptb_layout_print(l, buf, sizeof(buf), from, to, page, &col) < 0)
 		return;
 	kunit_err(space->test, "%-10s %s%s%s\n", head, from ? "..." : "", buf,
