@@ -280,7 +280,7 @@ static bool run_calls(struct kunit *test, const struct gup_row *row,
 	for (i = 0; i < nr_calls; i++) {
 		if (!s.space && !ptb_begin(&s, test, picture, n))
 			return false;
-		ask(&s, row, &calls[i], (i + ilog2(n)) % 4);
+		ask(&s, row, &calls[i], (i + ilog2(n)) % PTB_NR_RELEASES);
 		if (!ptb_rewind(&s) && !ptb_end(&s))
 			return false;
 	}

@@ -2,11 +2,13 @@
 /* Calling what is under test. */
 #include <kunit/test.h>
 #include <linux/mm.h>
+#include <linux/mman.h>
 #include <linux/slab.h>
 
 #include "lib/ops.h"
 #include "lib/session.h"
 #include "lib/space.h"
+#include "lib/sys.h"
 
 #define GUARD	((struct page *)0x6a5d6a5d6a5d6a5dUL)
 
@@ -17,6 +19,7 @@ static const char * const api_names[] = {
 	[PTB_PIN_UNLOCKED] = "pin_user_pages_unlocked",
 	[PTB_GET_REMOTE] = "get_user_pages_remote",
 	[PTB_PIN_REMOTE] = "pin_user_pages_remote",
+	[PTB_POPULATE] = "madvise_populate",
 	[PTB_GET_FAST] = "get_user_pages_fast",
 	[PTB_PIN_FAST] = "pin_user_pages_fast",
 	[PTB_GET_FAST_ONLY] = "get_user_pages_fast_only",
@@ -53,6 +56,7 @@ const char *ptb_foll_names(unsigned int flags, char *buf, size_t size)
 		{ FOLL_LONGTERM, "LONGTERM" },	{ FOLL_NOFAULT, "NOFAULT" },
 		{ FOLL_HWPOISON, "HWPOISON" },
 		{ FOLL_HONOR_NUMA_FAULT, "HONOR_NUMA_FAULT" },
+		{ FOLL_NOWAIT, "NOWAIT" },	{ FOLL_DUMP, "DUMP" },
 	};
 	size_t len = 0;
 	unsigned int i;
@@ -93,6 +97,12 @@ static long call(struct mm_struct *mm, struct mm_struct *remote,
 					    pages, NULL);
 		mmap_read_unlock(remote);
 		return ret;
+	case PTB_POPULATE:
+		return ptb_syscall(PTB_SYS(madvise), r->start,
+				   r->nr << PAGE_SHIFT,
+				   r->flags & FOLL_WRITE ? MADV_POPULATE_WRITE :
+							   MADV_POPULATE_READ,
+				   0, 0, 0);
 	case PTB_GET:
 	case PTB_PIN:
 		break;
@@ -179,7 +189,7 @@ static void release_each(struct ptb_taken *t)
 }
 
 /* By runs of consecutive frames. */
-static void release_range(struct ptb_taken *t)
+static void release_range(struct ptb_taken *t, bool dirty)
 {
 	long i, j;
 
@@ -187,7 +197,7 @@ static void release_range(struct ptb_taken *t)
 		for (j = i + 1; j < t->ret && page_to_pfn(t->pages[j]) ==
 				page_to_pfn(t->pages[i]) + (j - i); j++)
 			;
-		unpin_user_page_range_dirty_lock(t->pages[i], j - i, false);
+		unpin_user_page_range_dirty_lock(t->pages[i], j - i, dirty);
 	}
 }
 
@@ -201,8 +211,8 @@ void ptb_release(struct ptb_taken *taken, enum ptb_release how)
 	if (taken->pages && taken->ret > 0) {
 		if (!taken->pinned || how == PTB_RELEASE_EACH)
 			release_each(taken);
-		else if (how == PTB_RELEASE_RANGE)
-			release_range(taken);
+		else if (how == PTB_RELEASE_RANGE || how == PTB_RELEASE_RANGE_DIRTY)
+			release_range(taken, how == PTB_RELEASE_RANGE_DIRTY);
 		else if (how == PTB_RELEASE_DIRTY)
 			unpin_user_pages_dirty_lock(taken->pages, taken->ret, true);
 		else

@@ -18,7 +18,8 @@ enum ptb_gup_api {
 	PTB_PIN_UNLOCKED,
 	PTB_GET_REMOTE,
 	PTB_PIN_REMOTE,
-	PTB_GET_FAST,
+	PTB_POPULATE,		/* MADV_POPULATE_READ, _WRITE with FOLL_WRITE */
+	PTB_GET_FAST,		/* those that try without a lock, from here on */
 	PTB_PIN_FAST,
 	PTB_GET_FAST_ONLY,
 };
@@ -26,11 +27,11 @@ enum ptb_gup_api {
 /**
  * struct ptb_gup - one request for pages
  * @api: which function
- * @flags: FOLL_* flags as its caller gives them
+ * @flags: FOLL_* flags as its caller gives them; PTB_POPULATE knows FOLL_WRITE
  * @start: user address, need not be aligned
  * @nr: number of pages
  * @mm: whose, for the remote calls: index into the space's mms
- * @no_pages: pages == NULL
+ * @no_pages: pages == NULL; always for PTB_POPULATE
  * @killed: a SIGKILL is pending; needs ptb_watch_start() before
  */
 struct ptb_gup {
@@ -74,7 +75,9 @@ enum ptb_release {
 	PTB_RELEASE_EACH,	/* put_page() or unpin_user_page() */
 	PTB_RELEASE_ALL,	/* unpin_user_pages() */
 	PTB_RELEASE_DIRTY,	/* unpin_user_pages_dirty_lock() */
-	PTB_RELEASE_RANGE,	/* unpin_user_page_range_dirty_lock() */
+	PTB_RELEASE_RANGE,	/* unpin_user_page_range_dirty_lock(false) */
+	PTB_RELEASE_RANGE_DIRTY, /* and (true) */
+	PTB_NR_RELEASES
 };
 
 struct ptb_taken *ptb_gup(struct ptb_space *space, const struct ptb_gup *req);

@@ -40,6 +40,8 @@ static unsigned int full_flags(const struct ptb_gup *req)
 		       (req->no_pages ? 0 : FOLL_GET);
 	case PTB_PIN_REMOTE:
 		return flags | FOLL_TOUCH | FOLL_REMOTE | FOLL_PIN;
+	case PTB_POPULATE:
+		return flags | FOLL_TOUCH | FOLL_HWPOISON | FOLL_MADV_POPULATE;
 	case PTB_GET_FAST:
 		return flags | FOLL_GET;
 	case PTB_GET_FAST_ONLY:
@@ -151,6 +153,14 @@ static unsigned int folio_of(const struct ptb_pte *p)
 	return p->kind == PTB_ZERO ? 0 : p->folio;
 }
 
+/* no_page_table(): a dump leaves a hole where a fault would bring zeroes. */
+static bool zeroes(const struct ptb_oracle *o, unsigned int page,
+		   const struct ptb_pte *p)
+{
+	return p->kind == PTB_HOLE &&
+	       !(ptb_oracle_vma(o, page) & (PTB_VMA_FILE | PTB_VMA_HUGETLB));
+}
+
 /* follow_page_pte(): 0 and a page was taken, FAULT, or -errno. */
 static int follow(struct ptb_oracle *o, unsigned int page, unsigned int flags)
 {
@@ -158,7 +168,7 @@ static int follow(struct ptb_oracle *o, unsigned int page, unsigned int flags)
 	struct ptb_frec *rec;
 
 	if (p->kind != PTB_PAGE && p->kind != PTB_ZERO && p->kind != PTB_SPECIAL)
-		return FAULT;
+		return flags & FOLL_DUMP && zeroes(o, page, p) ? -EFAULT : FAULT;
 	/* gup_can_follow_protnone() */
 	if (p->protnone && !(ptb_oracle_vma(o, page) & PTB_VMA_NONE) &&
 	    (flags & FOLL_HONOR_NUMA_FAULT ||
@@ -166,6 +176,8 @@ static int follow(struct ptb_oracle *o, unsigned int page, unsigned int flags)
 		return FAULT;
 	if (flags & FOLL_WRITE && !write_ok(o, page, p, flags))
 		return FAULT;
+	if (flags & FOLL_DUMP && p->kind != PTB_PAGE)
+		return -EFAULT;
 	if (p->kind == PTB_SPECIAL) {
 		/* follow_pfn_pte() */
 		if (flags & FOLL_TOUCH) {
@@ -218,10 +230,10 @@ static int slow_page(struct ptb_oracle *o, long page, unsigned int flags,
 	int ret;
 
 	if (!in_vma(o, page))
-		return -EFAULT;
+		return flags & FOLL_MADV_POPULATE ? -ENOMEM : -EFAULT;
 	ret = check_vma(o, page, flags);
 	if (ret)
-		return ret;
+		return flags & FOLL_MADV_POPULATE ? -EINVAL : ret;
 	/* A page needs a few faults at most: restore, copy, make writable. */
 	for (tries = 0; tries < 8; tries++) {
 		const struct ptb_pte *p = &o->led->pte[o->mm][page];
@@ -236,6 +248,8 @@ static int slow_page(struct ptb_oracle *o, long page, unsigned int flags,
 			o->page_sub[done] = p->kind == PTB_ZERO ? 0 : p->sub;
 			return 1;
 		}
+		if (ret != FAULT && ret != -EMLINK)
+			return ret;
 		ret = faultin(o, page, flags, ret == -EMLINK);
 		if (ret)
 			return ret;
@@ -316,6 +330,23 @@ static long slow(struct ptb_oracle *o, long page, unsigned long nr,
 	return ret;
 }
 
+/* madvise(MADV_POPULATE_*): the error of the first page that has one. */
+static long populate(struct ptb_oracle *o, const struct ptb_gup *req,
+		     unsigned int flags)
+{
+	unsigned long len = req->nr << PAGE_SHIFT, end;
+	long page = page_of(o, req->start), last = page + (len >> PAGE_SHIFT);
+	int ret = 0;
+
+	if (req->start & ~PAGE_MASK)
+		return -EINVAL;
+	if (check_add_overflow(req->start, len, &end))
+		return -EINVAL;
+	for (; page < last && ret >= 0; page++)
+		ret = slow_page(o, page, flags, req, 0);
+	return min(ret, 0);
+}
+
 /* gup_fast_pte_range(): does the fast path take this page? */
 static bool fast_page(struct ptb_oracle *o, long page, unsigned int flags,
 		      long done)
@@ -388,6 +419,10 @@ long ptb_oracle_gup(struct ptb_oracle *o, const struct ptb_gup *req)
 		o->mm = 0;
 		return fast(o, &r, flags);
 	}
+	if (req->api == PTB_POPULATE) {
+		o->mm = 0;
+		return populate(o, &r, flags);
+	}
 	o->mm = req->api == PTB_GET_REMOTE || req->api == PTB_PIN_REMOTE ?
 		req->mm : 0;
 	if (!req->nr)
@@ -408,7 +443,8 @@ void ptb_oracle_release(struct ptb_oracle *o, const struct ptb_taken *taken,
 
 	for (i = 0; taken->pages && i < taken->ret; i++) {
 		ungrab(o, taken->folio[i], taken->pinned);
-		if (taken->pinned && how == PTB_RELEASE_DIRTY)
+		if (taken->pinned && (how == PTB_RELEASE_DIRTY ||
+				      how == PTB_RELEASE_RANGE_DIRTY))
 			o->led->folio[taken->folio[i]].dirty = true;
 	}
 }

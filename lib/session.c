@@ -291,7 +291,8 @@ void ptb_do_release(struct ptb_session *s, struct ptb_taken *taken,
 		[PTB_RELEASE_EACH] = "page by page",
 		[PTB_RELEASE_ALL] = "by unpin_user_pages",
 		[PTB_RELEASE_DIRTY] = "by unpin_user_pages_dirty_lock",
-		[PTB_RELEASE_RANGE] = "by unpin_user_page_range_dirty_lock",
+		[PTB_RELEASE_RANGE] = "by unpin_user_page_range_dirty_lock(false)",
+		[PTB_RELEASE_RANGE_DIRTY] = "by unpin_user_page_range_dirty_lock(true)",
 	};
 	struct judged j;
 
