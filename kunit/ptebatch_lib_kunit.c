@@ -16,12 +16,6 @@
 
 /* ------------------------------------------------------------ environment */
 
-#ifdef CONFIG_ARM64_CONTPTE
-#define BLOCK	CONT_PTES
-#else
-#define BLOCK	16
-#endif
-
 static void batching_is_possible(struct kunit *test)
 {
 	struct ptb_session s;
@@ -34,9 +28,9 @@ static void batching_is_possible(struct kunit *test)
 				    IS_ENABLED(CONFIG_PTEBATCH_WITHOUT_CONTPTE),
 				    "ARM64_CONTPTE is not as this kernel should have it");
 	/* One contiguous block on arm64: is it one? */
-	if (!ptb_begin(&s, test, "[w*n]", BLOCK))
+	if (!ptb_begin(&s, test, "[w*n]", PTB_BLOCK))
 		return;
-	for (i = 0; i < BLOCK; i++)
+	for (i = 0; i < PTB_BLOCK; i++)
 		KUNIT_EXPECT_EQ(test, (bool)s.space->led->pte[0][i].cont,
 				IS_ENABLED(CONFIG_ARM64_CONTPTE));
 	ptb_end(&s);
@@ -469,8 +463,12 @@ static const struct picture_case {
 	const char *before;
 	char op;	/* w, u, r: fault at the requested page; f: fork; x: fork, exit */
 	const char *after;
+	const char *wide;	/* if it differs with a reuse span above 1 */
 } picture_cases[] = {
-	{ "reuse of one page", "[e{e}ee]", 'w', "[ewee]" },
+	{ "reuse of one page", "[e{e}ee]", 'w', "[ewee]", "[wwww]" },
+	{ "reuse in a VMA", "[e|e{e}|e]", 'w', "[eewe]", "[ewwe]" },
+	{ "reuse beside odd entries", "[e{e}.ezwwe]", 'w', "[ew.ezwwe]",
+	  "[ww.wzwww]" },
 	{ "copy of a shared page", "[s{s}ss]", 'w', "[swss]" },
 	{ "unshare by reuse", "[e{e}ee]", 'u', "[eree]" },
 	{ "unshare by copy", "[s{s}ss]", 'u', "[skss]" },
@@ -497,7 +495,7 @@ KUNIT_ARRAY_PARAM(picture, picture_cases, picture_desc);
 static void picture_after(struct kunit *test)
 {
 	const struct picture_case *c = test->param_value;
-	const char *p = c->after;
+	const char *p = c->wide && ptb_reuse_span > 1 ? c->wide : c->after;
 	struct ptb_session s;
 	unsigned int i, at;
 	int child;

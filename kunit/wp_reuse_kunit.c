@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 #include <linux/mm.h>
 
+#include "internal.h"
 #include "kunit/gup_rows.h"
 #include "lib/session.h"
 
@@ -17,6 +18,8 @@
  * @orders: n is 1 << each of them
  * @pin: pin this page first (-1: none), and hold the pin over the faults
  * @get: get it instead, as vmsplice does
+ * @fork: fork before, and let the child exit: what no character stands for, as
+ *	a tracked page that is not exclusive
  */
 struct reuse_row {
 	const char *name;
@@ -24,6 +27,7 @@ struct reuse_row {
 	unsigned long orders;
 	int pin;
 	bool get;
+	bool fork;
 };
 
 static const struct reuse_row reuse_rows[] = {
@@ -41,10 +45,15 @@ static const struct reuse_row reuse_rows[] = {
 	{ "page 0 formerly shared", "[er*n-1]", LARGE, -1 },
 	{ "every second page exclusive", "[erererererererer]", 0, -1 },
 	{ "some writable already", "[ewweeewe]", 0, -1 },
+	{ "first half writable already", "[w*n/2{e*n/2]}", LARGE, -1 },
+	{ "read-only ones, clean and dirty", "[ekrekere]", 0, -1 },
 	/* partly mapped: all references are still ours */
 	{ "only the first half mapped", "{[e*n/2}.*n/2]", LARGE, -1 },
 	{ "only the second half mapped", "[.*n/2{e*n/2]}", LARGE, -1 },
 	{ "holes in between", "[e.ee.eee]", 0, -1 },
+	/* what stands in a hole belongs to nobody, or to another folio */
+	{ "zero pages in between", "[ezeezeee]", 0, -1 },
+	{ "markers in between", "(uffd)[emgeehee]", 0, -1 },
 	/* mapcount 1: rather copied, and the rest freed */
 	{ "one page mapped, the first", "{[e}.*n-1]", LARGE, -1 },
 	{ "one page mapped, the last", "[.*n-1{e]}", LARGE, -1 },
@@ -53,21 +62,50 @@ static const struct reuse_row reuse_rows[] = {
 	{ "over a VMA boundary", "[e*n/2|e*n/2]", LARGE, -1 },
 	{ "a read-only VMA behind", "{[e*n/2}|(ro)e*n/2]", LARGE, -1 },
 	{ "a read-only VMA inside", "{[ee}|(ro)ee|eeee]", 0, -1 },
+	{ "behind a read-only VMA", "[ee|(ro)ee|{eeee]}", 0, -1 },
+	{ "between two VMAs", "[e*n/4|{e*n/2}|e*n/4]", LARGE, -1 },
+	{ "a page table with little of it", "[e*3^e*13]", 0, -1 },
+	{ "a page table with most of it", "[e*27^e*5]", 0, -1 },
 	{ "in two pieces, swapped", "A[-*n/2 e*n/2]|A[e*n/2 -*n/2]",
 	  BIT(2) | BIT(4) | BIT(7), -1 },
+	{ "in three pieces, moved apart",
+	  "A[eeee-*12]|A[-*8 e*8]|A[----eeee-*8]", 0, -1 },
 	{ "two folios that abut", "<[e*n][e*n]>", LARGE & ~BIT(9), -1 },
+	/* the aligned block: its edges need not be the folio's */
+	{ "folios smaller than the block", "[e*4][e*4][e*8]", 0, -1 },
+	{ "aligned to nothing", "^eee[e*n]ee", BIT(4) | BIT(5) | BIT(6), -1 },
+	{ "the last page alone in its block", "^e[e*16]", 0, -1 },
+	{ "the first page alone in its block", "^e*15[e*16]", 0, -1 },
 	{ "mixed orders side by side", "eeee[eeee][e*8]e*16[e*16]e", 0, -1 },
 	{ "order 0, consecutive", "<e*16>", 0, -1 },
 	/* neighbours are not written to: no dirty bit for them */
 	{ "zero pages and holes between", "ez.e[eeee]z", 0, -1 },
 	/* nor are they accessed */
 	{ "old, formerly shared", "(old)[e*n]", ALL_ORDERS, -1 },
+	{ "every second one old, shared before", "[wywywywywywywywy]", 0, -1,
+	  .fork = true },
+	{ "old and tracked, shared before", "(uffd,old){[w*n/2}u*n/2]", LARGE, -1,
+	  .fork = true },
 	{ "old, read-only, exclusive", "(old)[r*n/2 k*n/2]", LARGE, -1 },
 	/* tracked pages are left alone */
 	{ "uffd-wp at the end", "(uffd){[e*n-1}u]", LARGE, -1 },
 	{ "uffd-wp asked for", "(uffd)[u*n/2 e*n/2]", LARGE, -1 },
 	{ "soft-dirty tracked inside", "(sd)[et*n/2 e*n/2-1]", LARGE, -1 },
 	{ "protnone inside", "[ep*n/2 e*n/2-1]", LARGE, -1 },
+	/* nobody wrote to the neighbours: no dirty bit where none was */
+	{ "all clean, shared before", "[c*n]", ALL_ORDERS, -1, .fork = true },
+	{ "clean, between two VMAs", "[c*n/4|{c*n/2}|c*n/4]", LARGE, -1,
+	  .fork = true },
+	/* not exclusive and tracked: exclusive by the fault, but not writable */
+	{ "uffd-wp, shared before", "(uffd){[w*n/2}u*n/2]", LARGE, -1, .fork = true },
+	{ "uffd-wp in turns, shared before", "(uffd)[wuuwuwwu]", 0, -1, .fork = true },
+	{ "soft-dirty, shared before", "(sd)[w*n/4 t*n/2 w*n/4]", LARGE, -1,
+	  .fork = true },
+	{ "soft-dirty in turns, shared", "(sd)[wttwtwwt]", 0, -1, .fork = true },
+	{ "protnone, shared before", "[w*n/4 p*n/2 w*n/4]", LARGE, -1, .fork = true },
+	{ "protnone in turns, shared before", "[wppwpwwp]", 0, -1, .fork = true },
+	{ "soft-dirty beside all other kinds", "(uffd,sd)[wutpcrkwwukt.zwp]", 0, -1,
+	  .fork = true },
 	/* somebody else holds a reference: today's answer stands */
 	{ "first page pinned", "[r{e*n-1]}", LARGE, 0 },
 	{ "first page referenced", "[r{e*n-1]}", LARGE, 0, .get = true },
@@ -99,6 +137,22 @@ static struct ptb_taken *pin_one(struct ptb_session *s,
 	return row->pin < 0 ? NULL : ptb_do_gup(s, &req);
 }
 
+/* The row's space, with what its picture cannot say. */
+static bool begin(struct ptb_session *s, struct kunit *test,
+		  const struct reuse_row *row, unsigned int n)
+{
+	int child;
+
+	if (!ptb_begin(s, test, row->picture, n))
+		return false;
+	if (row->fork) {
+		child = ptb_do_fork(s);
+		if (child > 0)
+			ptb_do_exit(s, child);
+	}
+	return true;
+}
+
 /* One store, alone. */
 static bool store_one(struct kunit *test, const struct reuse_row *row,
 		      unsigned int n, unsigned int page)
@@ -106,7 +160,7 @@ static bool store_one(struct kunit *test, const struct reuse_row *row,
 	struct ptb_session s;
 	struct ptb_taken *pin;
 
-	if (!ptb_begin(&s, test, row->picture, n))
+	if (!begin(&s, test, row, n))
 		return false;
 	pin = pin_one(&s, row);
 	if (s.space->layout.page[page].state != '-')
@@ -126,7 +180,7 @@ static bool fault_all(struct kunit *test, const struct reuse_row *row,
 	struct ptb_session s;
 	struct ptb_taken *pin;
 
-	if (!ptb_begin(&s, test, row->picture, n))
+	if (!begin(&s, test, row, n))
 		return false;
 	*from = s.space->layout.req_start;
 	*to = s.space->layout.req_end;
@@ -136,10 +190,10 @@ static bool fault_all(struct kunit *test, const struct reuse_row *row,
 	return ptb_end(&s);
 }
 
-/* A few pages that tell: both ends, the middle and the block's edges. */
+/* Of many pages those that tell: both ends, the middle, a block's edges. */
 static bool telling(unsigned int i, unsigned int from, unsigned int to)
 {
-	return i < from + 2 || i + 2 >= to || i == (from + to) / 2 ||
+	return to - from <= 24 || i < from + 2 || i + 2 >= to || i == (from + to) / 2 ||
 	       i - from == 15 || i - from == 16;
 }
 
@@ -168,8 +222,94 @@ out:
 	ptb_watch_stop(test);
 }
 
+/*
+ * How many write faults it takes until every page of a folio is writable again
+ * after a fork whose child is gone. What counts is whether the entry lets a
+ * store through, so that stale TLB entries do not.
+ */
+static unsigned int count_faults(struct ptb_space *space)
+{
+	unsigned int i, nr = 0;
+	struct page *page;
+
+	for (i = 0; i < space->layout.nr; i++) {
+		unsigned long addr = ptb_addr(space, i);
+
+		if (get_user_pages_fast_only(addr, 1, FOLL_WRITE, &page) == 1) {
+			put_page(page);
+			continue;
+		}
+		nr++;
+		if (ptb_fault(space->mm[0], addr, FAULT_FLAG_WRITE))
+			ptb_space_fail(space, "write fault at page %u fails", i);
+	}
+	return nr;
+}
+
+/* Blocks of arm64 that the first pass after a fork left whole. */
+static unsigned int count_contiguous(struct ptb_space *space)
+{
+	unsigned int i, nr = 0;
+
+	if (ptb_ledger_read(space, space->led, space->led))
+		ptb_space_fail(space, "cannot read the books");
+	for (i = 0; i < space->layout.nr; i++)
+		nr += space->led->pte[0][i].cont;
+	return nr;
+}
+
+static const struct count_row {
+	const char *name;
+	const char *picture;
+	unsigned int order;
+} count_rows[] = {
+	{ "4 kB", "w", 0 },
+	{ "16 kB", "[w*n]", 2 },
+	{ "64 kB", "[w*n]", 4 },
+	{ "1 MB", "[w*n]", 8 },
+	{ "2 MB by PTE", "[w*n]", 9 },
+	{ "2 MB by PMD", "(pmd)[w*n]", 9 },
+};
+
+static void count_desc(const struct count_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(count, count_rows, count_desc);
+
+static void wp_reuse_counts(struct kunit *test)
+{
+	const struct count_row *row = test->param_value;
+	const bool pmd = *row->picture == '(';
+	const unsigned int n = 1 << row->order;
+	unsigned int want = pmd ? 1 : n / min(n, ptb_reuse_span);
+	unsigned int found, cont;
+	struct ptb_session s;
+	int child;
+
+	ptb_watch_start(test, PTB_DEADLINE);
+	if (!ptb_begin(&s, test, row->picture, n))
+		goto out;
+	cont = count_contiguous(s.space);
+	child = ptb_space_fork(s.space);
+	KUNIT_EXPECT_GT(test, child, 0);
+	if (child > 0)
+		ptb_space_exit(s.space, child);
+	found = count_faults(s.space);
+	KUNIT_EXPECT_EQ(test, found, want);
+	kunit_info(test, "%s: %u faults, %u in 256 MiB\n", row->name, found,
+		   found * (65536 / n));
+	if (cont && ptb_reuse_span >= PTB_BLOCK)
+		KUNIT_EXPECT_EQ(test, count_contiguous(s.space), cont);
+	ptb_end(&s);
+out:
+	ptb_watch_stop(test);
+}
+
 static struct kunit_case wp_reuse_cases[] = {
 	KUNIT_CASE_PARAM(wp_reuse_rows, reuse_gen_params),
+	KUNIT_CASE_PARAM(wp_reuse_counts, count_gen_params),
 	{}
 };
 

@@ -16,6 +16,13 @@ struct ptb_space;
 
 #define PTB_MAX_MMS	3
 
+/* Pages of a contiguous block, where there are any. */
+#ifdef CONFIG_ARM64_CONTPTE
+#define PTB_BLOCK	CONT_PTES
+#else
+#define PTB_BLOCK	16
+#endif
+
 enum ptb_kind {
 	PTB_HOLE,		/* pte_none(), or no page table */
 	PTB_PAGE,		/* a page of a folio */

@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The knobs of mm that a run of the suites sets, and puts back. */
+#include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/moduleparam.h>
 #include <linux/mount.h>
+#include <linux/pgtable.h>
 #include <linux/shmem_fs.h>
 #include <linux/swap.h>
 
 #include "internal.h"
 #include "lib/space.h"
+
+/*
+ * What the kernel under test declares: how many PTEs, aligned, the reuse of a
+ * large folio at a write fault covers. PTRS_PER_PTE is the page table.
+ */
+unsigned int ptb_reuse_span = 1;
+
+#undef MODULE_PARAM_PREFIX
+#define MODULE_PARAM_PREFIX "ptebatch."
+module_param_named(reuse_span, ptb_reuse_span, uint, 0444);
 
 #ifdef CONFIG_TRANSPARENT_HUGEPAGE
 static unsigned long old_always, old_madvise, old_inherit;
@@ -105,12 +119,16 @@ static void set_overcommit(bool on)
  * ptb_suite_init() - a suite begins: KUnit's suite_init
  * @suite: the suite
  *
- * Return: 0, or -errno if there is no tmpfs to be had.
+ * Return: 0, or -errno if there is no tmpfs to be had or ptebatch.reuse_span is
+ * no number of PTEs that a page table divides into.
  */
 int ptb_suite_init(struct kunit_suite *suite)
 {
 	char options[] = "huge=within_size";
 
+	kunit_info(suite, "ptebatch.reuse_span=%u\n", ptb_reuse_span);
+	if (!is_power_of_2(ptb_reuse_span) || ptb_reuse_span > PTRS_PER_PTE)
+		return -EINVAL;
 	tmpfs = vfs_kern_mount(get_fs_type("tmpfs"), SB_KERNMOUNT, "tmpfs",
 			       IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) ?
 			       options : NULL);

@@ -221,8 +221,11 @@ static bool may_be_writable(const struct ptb_oracle *o, unsigned int page,
 }
 
 /*
- * What the declared reuse span adds: pages of this folio around the fault
- * become exclusive, and writable where they may be. Not on the base.
+ * What the declared reuse span adds: where an entry around the fault maps, read
+ * only, the page of this folio that belongs there, the page becomes exclusive,
+ * and the entry writable if it may be. Nothing else changes: nobody has written
+ * there. Other VMAs and other page tables are not ours to look at. Not on the
+ * base.
  */
 static void reuse_around(struct ptb_oracle *o, unsigned int page)
 {

@@ -21,7 +21,7 @@
  * @led: the books, edited in place
  * @mm: index of the mm that the operation works on
  * @reuse_span: how many PTEs around a write fault, aligned, the reuse of a
- *	large folio covers: 1 on the base
+ *	large folio covers: 1 on the base, PTRS_PER_PTE for the page table
  * @has_anon_vma: per VMA of the layout, as fork looks at it
  * @page_folio: for a request: the folio of each page expected in pages[]
  * @page_sub: and which page of it

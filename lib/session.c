@@ -119,7 +119,8 @@ bool ptb_skip(struct kunit *test, const char *picture)
 bool ptb_begin(struct ptb_session *s, struct kunit *test, const char *picture,
 	       unsigned int n)
 {
-	*s = (struct ptb_session){ .test = test, .reuse_span = 1 };
+	*s = (struct ptb_session){ .test = test,
+				    .reuse_span = ptb_reuse_span };
 	s->space = ptb_space_create(test, picture, n);
 	if (!s->space)
 		return false;
