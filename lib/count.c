@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counting by kprobes and by the page_ref tracepoints. Most walkers of mm are
+ * inlined, so what is counted is what they call out of line.
+ */
+#include <kunit/resource.h>
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <trace/events/page_ref.h>
+
+#include "lib/count.h"
+
+static const struct {
+	const char *name;
+	const char *symbol;	/* NULL: by tracepoints */
+} counted[] = {
+	[PTB_LOCK_ROUNDS] = { "page table lock rounds", "pte_offset_map_lock" },
+	[PTB_GRABS] = { "reference grabs" },
+	[PTB_FAULTS] = { "page faults", "handle_mm_fault" },
+	[PTB_PTE_STORES] = { "stores of PTEs", "__page_table_check_ptes_set" },
+};
+
+static struct {
+	struct kprobe probe;
+	struct task_struct *task;	/* whose steps count */
+	unsigned long n;
+} count;
+
+/* Other threads and interrupts do the same things for reasons of their own. */
+static void one(void)
+{
+	if (current == count.task && in_task())
+		count.n++;
+}
+
+static int hit(struct kprobe *probe, struct pt_regs *regs)
+{
+	one();
+	return 0;
+}
+
+static void ref_mod(void *data, struct page *page, int v)
+{
+	if (v > 0)
+		one();
+}
+
+static void ref_mod_ret(void *data, struct page *page, int v, int ret)
+{
+	if (v > 0 && ret)
+		one();
+}
+
+/* Also run by the cleanup of a case that died in between. */
+static void uncount(void *unused)
+{
+	if (count.probe.symbol_name) {
+		unregister_kprobe(&count.probe);
+	} else {
+		unregister_trace_page_ref_mod(ref_mod, NULL);
+		unregister_trace_page_ref_mod_unless(ref_mod_ret, NULL);
+		unregister_trace_page_ref_mod_and_return(ref_mod_ret, NULL);
+		tracepoint_synchronize_unregister();
+	}
+	count.task = NULL;
+}
+
+/**
+ * ptb_counted_name() - what is counted, in the plural
+ * @what: which
+ */
+const char *ptb_counted_name(enum ptb_counted what)
+{
+	return counted[what].name;
+}
+
+/**
+ * ptb_count_start() - begin to count
+ * @test: the case; ends if the kernel offers no place to count at
+ * @what: which steps of the calling thread
+ *
+ * One count at a time; ptb_count_stop() ends it.
+ */
+void ptb_count_start(struct kunit *test, enum ptb_counted what)
+{
+	memset(&count, 0, sizeof(count));
+	count.probe.symbol_name = counted[what].symbol;
+	count.probe.pre_handler = hit;
+	if (counted[what].symbol) {
+		KUNIT_ASSERT_EQ(test, register_kprobe(&count.probe), 0);
+	} else {
+		register_trace_page_ref_mod(ref_mod, NULL);
+		register_trace_page_ref_mod_unless(ref_mod_ret, NULL);
+		register_trace_page_ref_mod_and_return(ref_mod_ret, NULL);
+	}
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, uncount, NULL), 0);
+	WRITE_ONCE(count.task, current);
+}
+
+/**
+ * ptb_count_stop() - end counting
+ * @test: the case
+ *
+ * Return: how many steps there were.
+ */
+unsigned long ptb_count_stop(struct kunit *test)
+{
+	WRITE_ONCE(count.task, NULL);
+	kunit_release_action(test, uncount, NULL);
+	return count.n;
+}
