@@ -27,10 +27,10 @@ static struct {
 	unsigned long n;
 } count;
 
-/* Other threads and interrupts do the same things for reasons of their own. */
+/* Other threads do the same things for reasons of their own. */
 static void one(void)
 {
-	if (current == count.task && in_task())
+	if (current == count.task)
 		count.n++;
 }
 
@@ -40,15 +40,16 @@ static int hit(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
+/* So do interrupts. (A kprobe may run as an NMI, and its places are no IRQ's.) */
 static void ref_mod(void *data, struct page *page, int v)
 {
-	if (v > 0)
+	if (v > 0 && in_task())
 		one();
 }
 
 static void ref_mod_ret(void *data, struct page *page, int v, int ret)
 {
-	if (v > 0 && ret)
+	if (v > 0 && ret && in_task())
 		one();
 }
 
