@@ -532,13 +532,13 @@ static int build_memory(struct ptb_space *space)
 }
 
 /**
- * ptb_build() - build what a space's layout asks for
- * @space: with an empty mm, in use by the calling thread
+ * ptb_build_here() - build what a space's layout asks for, at space->base
+ * @space: with nothing mapped there, in use by the calling thread
  *
  * Return: 0 and space->led holds the first ledger, or -errno and the case has
  * failed.
  */
-int ptb_build(struct ptb_space *space)
+int ptb_build_here(struct ptb_space *space)
 {
 	const struct ptb_layout *l = &space->layout;
 	unsigned int v;
@@ -546,7 +546,6 @@ int ptb_build(struct ptb_space *space)
 
 	/* khugepaged must not learn of this mm, see khugepaged_enter_vma(). */
 	mm_flags_set(MMF_VM_HUGEPAGE, space->mm[0]);
-	place(space);
 	ret = build_memory(space);
 	if (!ret)
 		write_tags(space);
@@ -571,4 +570,16 @@ int ptb_build(struct ptb_space *space)
 	if (ret && !space->failed)
 		ptb_space_fail(space, "building: failed with %d", ret);
 	return ret;
+}
+
+/**
+ * ptb_build() - build what a space's layout asks for, where its folios fit
+ * @space: with an empty mm, in use by the calling thread
+ *
+ * Return: as ptb_build_here().
+ */
+int ptb_build(struct ptb_space *space)
+{
+	place(space);
+	return ptb_build_here(space);
 }

@@ -227,6 +227,9 @@ static int verify_vmas(struct ptb_space *space)
 				return wrong(space, lvma->start, "there is a VMA");
 			continue;
 		}
+		if (vma && space->tiled &&
+		    vma->vm_end >= ptb_addr(space, lvma->end))
+			continue;
 		if (!vma || vma->vm_start != ptb_addr(space, lvma->start) ||
 		    vma->vm_end != ptb_addr(space, lvma->end))
 			return wrong(space, lvma->start, "VMA boundaries differ");
@@ -295,6 +298,7 @@ int ptb_verify(struct ptb_space *space)
 	led = ptb_ledger_alloc(l->nr);
 	if (!led)
 		return -ENOMEM;
+	ptb_ledger_free(space->led);
 	space->led = led;
 	ret = ptb_ledger_read(space, NULL, led);
 	if (ret)

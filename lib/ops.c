@@ -69,9 +69,18 @@ const char *ptb_foll_names(unsigned int flags, char *buf, size_t size)
 	return buf;
 }
 
-static long call(struct mm_struct *mm, struct mm_struct *remote,
-		 const struct ptb_gup *r, struct page **pages)
+/**
+ * ptb_gup_call() - the bare call, for those who time it
+ * @space: whose mm the calling thread uses
+ * @r: what to ask for
+ * @pages: with room for it, or NULL
+ *
+ * Return: what the call returned; the caller gives the pages back.
+ */
+long ptb_gup_call(struct ptb_space *space, const struct ptb_gup *r,
+		  struct page **pages)
 {
+	struct mm_struct *mm = space->mm[0], *remote = space->mm[r->mm];
 	long ret;
 
 	switch (r->api) {
@@ -166,7 +175,7 @@ struct ptb_taken *ptb_gup(struct ptb_space *space, const struct ptb_gup *req)
 
 	if (req->killed)
 		ptb_watch_killed(true);
-	t->ret = call(space->mm[0], space->mm[req->mm], req, t->pages);
+	t->ret = ptb_gup_call(space, req, t->pages);
 	if (req->killed)
 		ptb_watch_killed(false);
 	check_guards(t);

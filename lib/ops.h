@@ -80,6 +80,8 @@ enum ptb_release {
 	PTB_NR_RELEASES
 };
 
+long ptb_gup_call(struct ptb_space *space, const struct ptb_gup *r,
+		  struct page **pages);
 struct ptb_taken *ptb_gup(struct ptb_space *space, const struct ptb_gup *req);
 void ptb_release(struct ptb_taken *taken, enum ptb_release how);
 void ptb_pins_release(struct ptb_space *space);

@@ -47,7 +47,12 @@ void ptb_space_fail(struct ptb_space *space, const char *fmt, ...)
 	kunit_set_failure(space->test);
 }
 
-static struct mm_struct *new_mm(void)
+/**
+ * ptb_mm_new() - an empty mm, ready for dup_mmap() or kthread_use_mm()
+ *
+ * Return: the mm, for mmput() and then ptb_mm_gone(); or NULL.
+ */
+struct mm_struct *ptb_mm_new(void)
 {
 	struct mm_struct *mm = mm_alloc();
 
@@ -59,14 +64,18 @@ static struct mm_struct *new_mm(void)
 	/* Not ours: the thread ends before the mm, see mm_update_next_owner(). */
 	RCU_INIT_POINTER(mm->owner, NULL);
 #endif
-	/* One for the checks in mm_gone(), after mm_users is 0. */
+	/* One for the checks in ptb_mm_gone(), after mm_users is 0. */
 	mmgrab(mm);
 	return mm;
 }
 
-/* All that exit_mmap() had to give back, and our own mm_count. */
-static void mm_gone(struct ptb_space *space, struct mm_struct *mm,
-		    unsigned int nr)
+/**
+ * ptb_mm_gone() - the last user of an mm is gone: see that all was given back
+ * @space: the space that it belonged to
+ * @mm: the mm, alive only by the mm_count that ptb_mm_new() took; dropped
+ * @nr: its number, for reports
+ */
+void ptb_mm_gone(struct ptb_space *space, struct mm_struct *mm, unsigned int nr)
 {
 	unsigned int i;
 	long v;
@@ -114,7 +123,7 @@ void ptb_space_exit(struct ptb_space *space, unsigned int nr)
 	} else {
 		mmput(mm);
 	}
-	mm_gone(space, mm, nr);
+	ptb_mm_gone(space, mm, nr);
 }
 
 /**
@@ -130,7 +139,7 @@ int ptb_space_fork(struct ptb_space *space)
 
 	if (space->nr_mms == PTB_MAX_MMS)
 		return -ENOSPC;
-	mm = new_mm();
+	mm = ptb_mm_new();
 	if (!mm)
 		return -ENOMEM;
 	ret = dup_mmap(mm, space->mm[0]);
@@ -214,7 +223,7 @@ static void teardown(struct ptb_space *space)
 
 			space->mm[0] = NULL;
 			space->user = NULL;
-			mm_gone(space, mm, 0);
+			ptb_mm_gone(space, mm, 0);
 		}
 		if (!led || !held || ptb_ledger_read(space, space->led, led))
 			ptb_space_fail(space, "no memory for the last ledger");
@@ -280,7 +289,7 @@ struct ptb_space *ptb_space_create(struct kunit *test, const char *picture,
 		kvfree(space);
 		return NULL;
 	}
-	space->mm[0] = new_mm();
+	space->mm[0] = ptb_mm_new();
 	if (!space->mm[0]) {
 		KUNIT_FAIL(test, "no memory for an mm");
 		kvfree(space);

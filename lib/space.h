@@ -38,6 +38,7 @@ struct kunit_suite;
  * @led: the last ledger read, NULL while building
  * @pins: pages that an operation took and nobody returned yet
  * @hint: see ledger.c
+ * @tiled: equal neighbours stand around it, see arena.c
  * @failed: something was reported; keep quiet about what follows from it
  */
 struct ptb_space {
@@ -56,6 +57,7 @@ struct ptb_space {
 	struct list_head spacers;
 	struct list_head pins;
 	unsigned int hint;
+	bool tiled;
 	bool failed;
 };
 
@@ -67,6 +69,8 @@ static inline unsigned long ptb_addr(const struct ptb_space *space, long page)
 struct ptb_space *ptb_space_create(struct kunit *test, const char *picture,
 				   unsigned int n);
 void ptb_space_destroy(struct ptb_space *space);
+struct mm_struct *ptb_mm_new(void);
+void ptb_mm_gone(struct ptb_space *space, struct mm_struct *mm, unsigned int nr);
 int ptb_space_fork(struct ptb_space *space);
 void ptb_space_exit(struct ptb_space *space, unsigned int mm);
 __printf(2, 3) void ptb_space_fail(struct ptb_space *space,
@@ -74,11 +78,11 @@ __printf(2, 3) void ptb_space_fail(struct ptb_space *space,
 
 /* build.c */
 int ptb_build(struct ptb_space *space);
+int ptb_build_here(struct ptb_space *space);
 int ptb_fault(struct mm_struct *mm, unsigned long addr, unsigned int flags);
 void ptb_anon_orders(unsigned long orders);
 
 /* mmstate.c */
-extern unsigned int ptb_reuse_span;
 void ptb_drain(void);
 int ptb_suite_init(struct kunit_suite *suite);
 void ptb_suite_exit(struct kunit_suite *suite);
