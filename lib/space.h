@@ -83,6 +83,7 @@ int ptb_fault(struct mm_struct *mm, unsigned long addr, unsigned int flags);
 void ptb_anon_orders(unsigned long orders);
 
 /* mmstate.c */
+extern unsigned int ptb_reuse_span;
 void ptb_drain(void);
 int ptb_suite_init(struct kunit_suite *suite);
 void ptb_suite_exit(struct kunit_suite *suite);
