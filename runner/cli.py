@@ -6,7 +6,7 @@ import errno
 import sys
 from pathlib import Path
 
-from runner import check, proc, session, stack, unit
+from runner import bench, check, proc, session, stack, unit
 from runner.errors import Stopped, Trouble
 from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS
 
@@ -50,6 +50,20 @@ def parser() -> argparse.ArgumentParser:
                      help="take results that are in OUT (or in the last run's folder) already, "
                      "if kernel, suite and configuration are the same")
     _boot_options(sub)
+    sub = command("bench", "measure two kernels and compare what a page costs")
+    sub.add_argument("base", nargs="?", default="base",
+                     help="'base', a series, patch or folder of patches, or several joined by ','")
+    sub.add_argument("head", nargs="?", default="", help="the same (default: all series)")
+    _kdir_option(sub)
+    sub.add_argument("--root", type=Path, metavar="DIR",
+                     help="the folder of series, instead of mm-patches")
+    sub.add_argument("--arch", action="append", help=f"only this one of {', '.join(ARCHES)}")
+    sub.add_argument("--boots", type=_positive, default=2, metavar="N",
+                     help="boot each kernel N times (default: 2)")
+    _boot_options(sub)
+    sub = command("compare", "compare what two earlier runs of bench measured")
+    sub.add_argument("before", type=Path, metavar="DIR", help="its head, or a side of it")
+    sub.add_argument("after", type=Path, metavar="DIR")
     _tree_options(command("kernel", "prepare a kernel tree and print the stock command for it"))
     sub = command("check", "checkpatch, sparse, W=1 and kernel-doc on kunit/ and lib/")
     _tree_options(sub)
@@ -95,6 +109,12 @@ def dispatch(args: argparse.Namespace) -> int:
         return check.main(args.kdir, args.patch)
     if args.command == "kernel":
         return session.kernel(args.kdir, args.patch)
+    if args.command == "compare":
+        return bench.compare_again(args.before, args.after)
+    if args.command == "bench":
+        return bench.run(bench.Options(args.base, args.head, args.kdir, args.arch or list(ARCHES),
+                                       args.filter, args.boots, args.out, args.patience,
+                                       args.root))
     if args.command == "series":
         return stack.run(stack.Options(args.names, args.kdir, args.arch or list(ARCHES),
                                        args.variant, args.filter, args.seed, args.out,

@@ -19,7 +19,7 @@ from runner.paths import TEMP_MARK, remove
 
 # All that a result folder ever holds.
 FILES = frozenset(("run.json", "expected.json", "skips", "demand", "base.json", "config", "build.log", "console.log",
-                   "ktap.txt", "result.json", "junit.xml"))
+                   "ktap.txt", "result.json", "junit.xml", "counts.txt", "rows.json"))
 BOOT = re.compile(r"boot-\d+")
 HALF_WRITTEN = re.compile(rf"\.(.+){re.escape(TEMP_MARK)}\d+")  # see write_json()
 

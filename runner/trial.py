@@ -107,6 +107,12 @@ class Trial:
                 "compiler": packages.compiler_version(self.arch),
                 "qemu": packages.qemu_version(self.arch)}
 
+    def command(self, what: boot.Machine, accel: str, image: Path, args: str,
+                folder: Path) -> list[str]:
+        """The QEMU command line of one boot, whose results go to folder."""
+        del folder
+        return boot.qemu_command(what, self.arch, self.variant, accel, image, args)
+
     def _boot(self, made: Build, folder: Path) -> dict[str, Any]:
         """Boot into folder's console.log; returns what is to be remembered about it."""
         what = boot.machine(self.tree.path, self.arch)
@@ -115,7 +121,7 @@ class Trial:
         limits = boot.Limits.of(accel, self.patience)
         args = boot.kernel_args(what, self.variant, self.seed, self.glob,
                                 [f"{name}={value}" for name, value in self.args.items()])
-        command = boot.qemu_command(what, self.arch, self.variant, accel, image, args)
+        command = self.command(what, accel, image, args, folder)
         phase = f"booting {self.arch.name} {self.variant.name}, {why}, seed {self.seed}"
         with Progress(phase) as progress:
             count, rest = 0, b""
