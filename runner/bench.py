@@ -117,7 +117,13 @@ def kernel_of(side: str, spec: str, root: Path | None = None) -> Kernel:
 
 
 def tree_of(cache: Cache, origin: tree.Origin, kernel: Kernel) -> Tree:
-    """The kernel's tree, not checked out; raises Trouble if a patch does not apply."""
+    """The kernel's tree, not checked out; raises Trouble if a patch does not apply.
+
+    Mails go through git am, which leaves out what an earlier series did; a bare diff
+    is taken as it is.
+    """
+    if not all(patch.read_bytes().startswith(b"From ") for patch in kernel.patches):
+        return origin.tree(kernel.patches)
     steps = am.apply(cache, origin, kernel.patches)
     wrong = next((step for step in steps if step.error), None)
     if wrong:
