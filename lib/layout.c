@@ -393,6 +393,8 @@ static int check_whole(struct parser *ps)
 	for (i = 0; i < l->nr_vmas; i++)
 		if (l->vma[i].start == l->vma[i].end)
 			return refuse(ps, ps->p, "a VMA without pages");
+	if (l->dest >= (int)l->nr)
+		return refuse(ps, ps->p, "@ stands before a page");
 	if (ps->has_req && l->req_end == UINT_MAX)
 		return refuse(ps, ps->p, "{ is not closed");
 	if (!ps->has_req)
@@ -436,6 +438,11 @@ static int one_item(struct parser *ps)
 		return open_vma(ps, at);
 	case '^':
 		return edge(ps, at);
+	case '@':
+		if (l->dest >= 0)
+			return refuse(ps, at, "a second @");
+		l->dest = l->nr;
+		return 0;
 	case '{':
 		if (ps->has_req)
 			return refuse(ps, at, "a second {");
@@ -476,6 +483,7 @@ int ptb_layout_parse(struct ptb_layout *l, const char *str, unsigned int n,
 	l->req_start = 0;
 	l->req_end = 0;
 	l->edge = -1;
+	l->dest = -1;
 	ret = open_vma(&ps, str);
 	while (!ret && *ps.p)
 		ret = one_item(&ps);

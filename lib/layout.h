@@ -27,6 +27,7 @@
  *	         falls inside a layout that fits into a page table
  *	(ro)     at the start of a VMA: its kind, see ptb_vma_words[]
  *	{ }      the pages that the operation asks for (the whole if absent)
+ *	@        where it moves them to
  *	w*5      five times; the count may be n, n/2, n/4-1, n+1 ... where n is
  *	         the number of pages that the row is instantiated with
  */
@@ -107,6 +108,7 @@ struct ptb_lvma {
  *	where no page table boundary falls inside
  * @req_start: first page that the operation asks for
  * @req_end: the page behind the last one
+ * @dest: the page that stands at "@", or -1
  * @vma: the VMAs
  * @page: @nr pages
  * @folio: @nr_folios folios
@@ -118,6 +120,7 @@ struct ptb_layout {
 	int edge;
 	unsigned int req_start;
 	unsigned int req_end;
+	int dest;
 	struct ptb_lvma vma[PTB_MAX_VMAS];
 	struct ptb_lpage page[PTB_MAX_PAGES];
 	struct ptb_lfolio folio[PTB_MAX_PAGES];

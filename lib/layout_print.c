@@ -65,6 +65,8 @@ static void put_before(struct printer *pr, const struct ptb_layout *l,
 	}
 	if (is_edge(l, i))
 		put_char(pr, '^');
+	if (l->dest == (int)i)
+		put_char(pr, '@');
 	if (!whole && l->req_start == i)
 		put_char(pr, '{');
 	if (abut_of(l, i) && abut_of(l, i) != abut_of(l, (int)i - 1))
@@ -98,6 +100,7 @@ static bool continues(const struct ptb_layout *l, unsigned int i)
 
 	if (a.state != b.state || a.vma != b.vma || is_edge(l, i + 1) ||
 	    l->req_start == i + 1 || l->req_end == i + 1 ||
+	    l->dest == (int)i + 1 ||
 	    abut_of(l, i) != abut_of(l, i + 1))
 		return false;
 	if (large)

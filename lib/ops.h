@@ -80,6 +80,52 @@ enum ptb_release {
 	PTB_NR_RELEASES
 };
 
+/**
+ * struct ptb_mincore - one mincore() call
+ * @start: user address, need not be aligned
+ * @len: bytes
+ * @vec: where the vector goes; 0: to memory mapped for the call, where nothing
+ *	but the vector may be written
+ * @in_flight: this page of the layout is being migrated meanwhile, or -1
+ */
+struct ptb_mincore {
+	unsigned long start;
+	size_t len;
+	unsigned long vec;
+	int in_flight;
+};
+
+/* The vector between guard bytes; what is not written keeps PTB_VEC_GUARD. */
+#define PTB_VEC_GUARD	0xa5
+#define PTB_VEC_GUARDS	64
+#define PTB_VEC_MAX	(PTB_MAX_PAGES + 2 * PTB_VEC_GUARDS)
+
+/**
+ * struct ptb_mremap - one mremap() call
+ * @addr: first argument
+ * @old_len: second
+ * @new_len: third
+ * @flags: MREMAP_*
+ * @new_addr: fifth; without MREMAP_FIXED and MREMAP_DONTUNMAP the only place
+ *	where the kernel finds room
+ * @err: the call must fail with this and change nothing, or 0
+ */
+struct ptb_mremap {
+	unsigned long addr;
+	unsigned long old_len;
+	unsigned long new_len;
+	unsigned long flags;
+	unsigned long new_addr;
+	int err;
+};
+
+/* vma_ops.c */
+long ptb_mincore(struct ptb_space *space, const struct ptb_mincore *req,
+		 u8 *vec);
+long ptb_mremap(struct ptb_space *space, const struct ptb_mremap *req);
+void ptb_mapped(struct ptb_space *space, unsigned long *mapped);
+int ptb_uffd_attach(struct ptb_space *space);
+
 long ptb_gup_call(struct ptb_space *space, const struct ptb_gup *r,
 		  struct page **pages);
 struct ptb_taken *ptb_gup(struct ptb_space *space, const struct ptb_gup *req);

@@ -46,6 +46,11 @@ int ptb_oracle_fault(struct ptb_oracle *o, unsigned int page,
 		     unsigned int flags);
 int ptb_oracle_fork(struct ptb_oracle *o);
 void ptb_oracle_exit_mm(struct ptb_oracle *o, unsigned int mm);
+long ptb_oracle_mincore(const struct ptb_oracle *o,
+			const struct ptb_mincore *req,
+			const unsigned long *mapped, u8 *vec);
+long ptb_oracle_mremap(struct ptb_oracle *o, const struct ptb_mremap *req,
+		       unsigned long *mapped);
 
 /* shared by the oracle's files */
 unsigned int ptb_oracle_vma(const struct ptb_oracle *o, unsigned int page);

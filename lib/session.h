@@ -46,6 +46,8 @@ void ptb_do_faults(struct ptb_session *s, unsigned int from, unsigned int to,
 void ptb_do_store(struct ptb_session *s, unsigned int page, u64 value);
 void ptb_do_store_pinned(struct ptb_session *s, struct ptb_taken *taken,
 			 unsigned int index, u64 value);
+void ptb_do_mincore(struct ptb_session *s, const struct ptb_mincore *req);
+bool ptb_do_mremap(struct ptb_session *s, const struct ptb_mremap *req);
 int ptb_do_fork(struct ptb_session *s);
 void ptb_do_exit(struct ptb_session *s, unsigned int mm);
 

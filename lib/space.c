@@ -214,6 +214,10 @@ static void teardown(struct ptb_space *space)
 	unsigned int i;
 
 	ptb_pins_release(space);
+	if (space->uffd) {
+		fput(space->uffd);
+		flush_delayed_fput();
+	}
 	if (space->led) {
 		led = ptb_ledger_alloc(space->layout.nr);
 		held = bitmap_zalloc(3 * PTB_MAX_PAGES + 16, GFP_KERNEL);

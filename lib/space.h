@@ -33,6 +33,7 @@ struct kunit_suite;
  * @maker: the thread that made the space, with a reference
  * @file: the shmem or secretmem file behind file VMAs, or NULL
  * @file_shift: page of that file that layout page 0 maps
+ * @uffd: the userfaultfd of ptb_uffd_attach(), or NULL
  * @special: the page behind "x" entries
  * @spacers: pages held while building, so that frames do not abut by chance
  * @led: the last ledger read, NULL while building
@@ -52,6 +53,7 @@ struct ptb_space {
 	struct task_struct *maker;
 	struct file *file;
 	unsigned int file_shift;
+	struct file *uffd;
 	struct page *special;
 	struct ptb_ledger *led;
 	struct list_head spacers;

@@ -18,8 +18,9 @@
 
 long PTB_SYS(mmap)(const struct pt_regs *regs);
 long PTB_SYS(mremap)(const struct pt_regs *regs);
-long PTB_SYS(madvise)(const struct pt_regs *regs);
 long PTB_SYS(mincore)(const struct pt_regs *regs);
+long PTB_SYS(userfaultfd)(const struct pt_regs *regs);
+long PTB_SYS(madvise)(const struct pt_regs *regs);
 long PTB_SYS(mprotect)(const struct pt_regs *regs);
 long PTB_SYS(memfd_secret)(const struct pt_regs *regs);
 
