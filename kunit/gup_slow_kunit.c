@@ -6,6 +6,18 @@
 #include "kunit/gup_rows.h"
 #include "lib/session.h"
 
+/**
+ * struct gup_event - something that happens in the middle of a request
+ * @name: of the row
+ * @picture: asked for from its first to its last page
+ * @after: pages taken by then, if it is not the picture that says when
+ */
+struct gup_event {
+	const char *name;
+	const char *picture;
+	unsigned int after;
+};
+
 static const struct gup_call slow_calls[] = {
 	{ PTB_GET, 0 },
 	{ PTB_GET, FOLL_WRITE },
@@ -60,9 +72,98 @@ static void gup_slow_edges(struct kunit *test)
 	gup_run_edge(test, slow_calls, ARRAY_SIZE(slow_calls));
 }
 
+/*
+ * In a shared file mapping, the write fault that makes a clean folio dirty drops
+ * the mmap lock (fault_dirty_shared_page()), and GUP goes on at the page whose
+ * fault it was. What was taken before must not be taken again, nor lost.
+ */
+static const struct gup_event unlocked_rows[] = {
+	{ "at the first page", "(shm)f*8" },
+	{ "at each page of some", "(shm)w*5f*6w*5" },
+	{ "at the second folio of three", "(shm)[w*n][f*n][w*n]" },
+	{ "in the middle of a folio", "(shm)[w*n/2f*n/2]" },
+	{ "at the last page", "(shm)[w*n]w*3f" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(unlocked, unlocked_rows, name);
+
+static void clean_folios(struct ptb_session *s)
+{
+	struct ptb_ledger *led = s->space->led;
+	unsigned int i;
+
+	for (i = 0; i < led->nr_folios; i++)
+		if (!led->folio[i].zero)
+			folio_clear_dirty(page_folio(pfn_to_page(led->folio[i].head)));
+	if (ptb_ledger_read(s->space, led, led))
+		ptb_space_fail(s->space, "cannot read the books");
+}
+
+static void gup_slow_unlocked(struct kunit *test)
+{
+	const struct gup_event *row = test->param_value;
+	struct ptb_gup req = {
+		.api = PTB_GET_REMOTE, .flags = FOLL_WRITE, .unlockable = true,
+	};
+	struct ptb_session s;
+	struct ptb_taken *t;
+
+	ptb_watch_start(test, PTB_DEADLINE);
+	if (ptb_begin(&s, test, row->picture, 16)) {
+		clean_folios(&s);
+		req.start = ptb_addr(s.space, 0);
+		req.nr = s.space->layout.nr;
+		t = ptb_do_gup(&s, &req);
+		if (t)
+			KUNIT_EXPECT_TRUE_MSG(test, t->unlocked,
+					      "the row means to drop the mmap lock");
+		ptb_do_release(&s, t, PTB_RELEASE_EACH);
+		ptb_end(&s);
+	}
+	ptb_watch_stop(test);
+}
+
+/* A fatal signal that arrives when @after pages have been taken. */
+static const struct gup_event killed_rows[] = {
+	{ "after the first page", "w*16", .after = 1 },
+	{ "after 100 pages", "w*300^w*300", .after = 100 },
+	{ "after the last page of a page table", "w*300^w*300", .after = 300 },
+	{ "in the second page table", "w*20^w*300", .after = 100 },
+	{ "before a hole", "w*60.w*60", .after = 40 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(killed, killed_rows, name);
+
+static void gup_slow_killed(struct kunit *test)
+{
+	static const unsigned int flags[] = { 0, FOLL_WRITE, FOLL_LONGTERM };
+	const struct gup_event *row = test->param_value;
+	struct ptb_session s;
+	unsigned int i;
+
+	ptb_watch_start(test, PTB_DEADLINE);
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct ptb_gup req = {
+			.api = PTB_PIN, .flags = flags[i],
+			.kill_after = row->after,
+		};
+
+		if (!ptb_begin(&s, test, row->picture, 0))
+			break;
+		req.start = ptb_addr(s.space, 0);
+		req.nr = s.space->layout.nr;
+		ptb_do_release(&s, ptb_do_gup(&s, &req), PTB_RELEASE_ALL);
+		if (!ptb_end(&s))
+			break;
+	}
+	ptb_watch_stop(test);
+}
+
 static struct kunit_case gup_slow_cases[] = {
 	KUNIT_CASE_PARAM(gup_slow_rows, gup_next_row),
 	KUNIT_CASE_PARAM(gup_slow_edges, gup_next_edge),
+	KUNIT_CASE_PARAM(gup_slow_unlocked, unlocked_gen_params),
+	KUNIT_CASE_PARAM(gup_slow_killed, killed_gen_params),
 	{}
 };
 

@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/slab.h>
+#include <trace/events/page_ref.h>
 
 #include "lib/ops.h"
 #include "lib/session.h"
@@ -67,6 +68,54 @@ const char *ptb_foll_names(unsigned int flags, char *buf, size_t size)
 			len += scnprintf(buf + len, size - len, "%s%s",
 					 len ? "|" : "", names[i].name);
 	return buf;
+}
+
+/* What the tracepoint of page references is to count for ptb_gup.kill_after. */
+struct killer {
+	struct task_struct *task;
+	unsigned int left;
+};
+
+/* Nothing but a pin adds GUP_PIN_COUNTING_BIAS to a reference count. */
+static void count_pin(void *data, struct page *page, int added)
+{
+	struct killer *killer = data;
+
+	if (current == killer->task && added == GUP_PIN_COUNTING_BIAS &&
+	    killer->left && !--killer->left)
+		ptb_watch_killed(true);
+}
+
+static long call_killed(struct ptb_space *space, const struct ptb_gup *r,
+			struct page **pages)
+{
+	struct killer killer = { .task = current, .left = r->kill_after };
+	long ret;
+
+	/* A kernel for benchmarks has no such tracepoint. */
+	if (!IS_ENABLED(CONFIG_DEBUG_PAGE_REF))
+		return -EOPNOTSUPP;
+	register_trace_page_ref_mod(count_pin, &killer);
+	ret = ptb_gup_call(space, r, pages);
+	unregister_trace_page_ref_mod(count_pin, &killer);
+	tracepoint_synchronize_unregister();
+	ptb_watch_killed(false);
+	return ret;
+}
+
+static long call_unlockable(struct mm_struct *mm, const struct ptb_gup *r,
+			    struct ptb_taken *t)
+{
+	int locked = 1;
+	long ret;
+
+	mmap_read_lock(mm);
+	ret = get_user_pages_remote(mm, r->start, r->nr, r->flags, t->pages,
+				    &locked);
+	t->unlocked = !locked;
+	if (locked)
+		mmap_read_unlock(mm);
+	return ret;
 }
 
 /**
@@ -175,7 +224,12 @@ struct ptb_taken *ptb_gup(struct ptb_space *space, const struct ptb_gup *req)
 
 	if (req->killed)
 		ptb_watch_killed(true);
-	t->ret = ptb_gup_call(space, req, t->pages);
+	if (req->kill_after)
+		t->ret = call_killed(space, req, t->pages);
+	else if (req->unlockable)
+		t->ret = call_unlockable(space->mm[req->mm], req, t);
+	else
+		t->ret = ptb_gup_call(space, req, t->pages);
 	if (req->killed)
 		ptb_watch_killed(false);
 	check_guards(t);

@@ -33,6 +33,8 @@ enum ptb_gup_api {
  * @mm: whose, for the remote calls: index into the space's mms
  * @no_pages: pages == NULL; always for PTB_POPULATE
  * @killed: a SIGKILL is pending; needs ptb_watch_start() before
+ * @kill_after: one arrives when so many order-0 pages have been pinned; likewise
+ * @unlockable: for get_user_pages_remote(): a fault may drop the mmap lock
  */
 struct ptb_gup {
 	enum ptb_gup_api api;
@@ -40,8 +42,10 @@ struct ptb_gup {
 	unsigned long start;
 	unsigned long nr;
 	unsigned int mm;
+	unsigned int kill_after;
 	bool no_pages;
 	bool killed;
+	bool unlockable;
 };
 
 /* Guard words before and behind pages[]. */
@@ -59,6 +63,7 @@ struct ptb_gup {
  * @guard_bad: index of a word of the array that the call had no business to
  *	write (negative: in front of it), valid if @overrun
  * @overrun: a word outside the first @ret ones changed
+ * @unlocked: the mmap lock was dropped on the way
  */
 struct ptb_taken {
 	struct list_head list;
@@ -69,6 +74,7 @@ struct ptb_taken {
 	bool pinned;
 	long guard_bad;
 	bool overrun;
+	bool unlocked;
 };
 
 enum ptb_release {

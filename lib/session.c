@@ -205,11 +205,27 @@ static void name_gup(struct ptb_session *s, const struct ptb_gup *req)
 		snprintf(offset, sizeof(offset), " + %lu bytes",
 			 req->start & ~PAGE_MASK);
 	snprintf(s->operation, sizeof(s->operation),
-		 "%s(%s) from page %ld%s, %lu pages%s%s",
+		 "%s(%s) from page %ld%s, %lu pages%s%s%s",
 		 ptb_gup_name(req->api),
 		 ptb_foll_names(req->flags, flags, sizeof(flags)), page, offset,
 		 req->nr, req->no_pages ? ", pages == NULL" : "",
-		 req->killed ? ", killed" : "");
+		 req->unlockable ? ", unlockable" : "",
+		 req->killed ? ", killed" :
+		 req->kill_after ? ", killed on the way" : "");
+}
+
+/*
+ * Whether a signal is noticed at the next page or at the next page table is
+ * left to mm. What the call says it took is what the oracle is asked about
+ * then, unless that cannot be right.
+ */
+static unsigned long taken_when_killed(const struct ptb_gup *req, long ret)
+{
+	unsigned long last = req->start + (req->kill_after - 1) * PAGE_SIZE;
+	long most = ((last | ~PMD_MASK) + 1 - req->start) >> PAGE_SHIFT;
+
+	most = min_t(long, most, req->nr);
+	return ret >= req->kill_after && ret <= most ? ret : req->kill_after;
 }
 
 /* pages[] against what the oracle listed. */
@@ -254,6 +270,7 @@ static void judge_pages(struct ptb_session *s, struct judged *j,
  */
 struct ptb_taken *ptb_do_gup(struct ptb_session *s, const struct ptb_gup *req)
 {
+	struct ptb_gup asked = *req;
 	struct ptb_taken *t = NULL;
 	struct judged j;
 	long want;
@@ -261,10 +278,14 @@ struct ptb_taken *ptb_do_gup(struct ptb_session *s, const struct ptb_gup *req)
 	if (s->bad || !judged_init(s, &j))
 		return NULL;
 	name_gup(s, req);
-	want = ptb_oracle_gup(&j.oracle, req);
+	if (req->kill_after) {
+		t = ptb_gup(s->space, req);
+		asked.nr = taken_when_killed(req, t ? t->ret : 0);
+	}
+	want = ptb_oracle_gup(&j.oracle, &asked);
 	if (want == PTB_UNKNOWN)
 		agree(s, want, 0);
-	else
+	else if (!t)
 		t = ptb_gup(s->space, req);
 	if (t) {
 		bool same = agree(s, want, t->ret);
