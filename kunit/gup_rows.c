@@ -10,6 +10,7 @@
 #include "kunit/gup_rows.h"
 #include "lib/report.h"
 #include "lib/session.h"
+#include "lib/swap.h"
 
 static const struct gup_row gup_rows[] = {
 	/* The run as it should be: one folio, nothing odd. */
@@ -73,14 +74,14 @@ static const struct gup_row gup_rows[] = {
 	  BIT(2) | BIT(4) | BIT(7) },
 
 	/* one odd entry of each kind, at each place of a run */
-	{ "odd entry first", "[?w*n-1]", SOME_ORDERS, ".gmhzxpuctyrkse" },
-	{ "odd entry second", "[w?w*n-2]", SOME_ORDERS, ".gmhzxpuctyrkse" },
+	{ "odd entry first", "[?w*n-1]", SOME_ORDERS, ".gmhzxpuctyrkseodj" },
+	{ "odd entry second", "[w?w*n-2]", SOME_ORDERS, ".gmhzxpuctyrkseodj" },
 	{ "odd entry in the middle", "[w*n/2?w*n/2-1]", SOME_ORDERS,
-	  ".gmhzxpuctyrkse" },
-	{ "odd entry last", "[w*n-1?]", SOME_ORDERS, ".gmhzxpuctyrkse" },
-	{ "odd entry in order 0", "ww?ww", 0, ".gmhzxpuctyrkse" },
+	  ".gmhzxpuctyrkseodj" },
+	{ "odd entry last", "[w*n-1?]", SOME_ORDERS, ".gmhzxpuctyrkseodj" },
+	{ "odd entry in order 0", "ww?ww", 0, ".gmhzxpuctyrkseodjab" },
 	{ "odd entry among read-only ones", "[r*n/2?r*n/2-1]", SOME_ORDERS,
-	  ".zpuctykse" },
+	  ".zpuctykseodj" },
 	/* holes: populate, NOFAULT must skip or fault neither too much nor too little */
 	{ "nothing mapped at all", ".*8", 0 },
 	{ "every second page is missing", "w.w.w.w.", 0 },
@@ -161,6 +162,22 @@ static const struct gup_row gup_rows[] = {
 	{ "secretmem", "(secret)wwww", 0 },
 	{ "secretmem behind anonymous memory", "ww|(secret)ww", 0 },
 
+	/* not present, so there is no page yet; and references that are not ours */
+	{ "swapped out: small pages", "o*8", 0 },
+	{ "swapped out: whole folio", "[o*n]", SOME_ORDERS },
+	{ "swapped out: from the middle", "[o*n/2{o*n/2]w}", BIT(2) | BIT(4) },
+	{ "swapped out: first half", "[o*n/2 w*n/2]", BIT(2) | BIT(4) },
+	{ "swapped out: second half, shared", "[w*n/2 j*n/2]", BIT(2) | BIT(4) },
+	{ "swapped out: formerly shared", "[d*n]", BIT(2) | BIT(4) },
+	{ "swapped out: read-only VMA", "(ro)[o*n/2 d*n/2]", BIT(2) | BIT(4) },
+	{ "swapped out: over a page table boundary", "oww^dwo", 0 },
+	{ "swap cache: shared", "[a*n]", BIT(0) | BIT(2) | BIT(4) | BIT(8) },
+	{ "swap cache: formerly shared", "[b*n]",
+	  BIT(0) | BIT(2) | BIT(4) | BIT(8) },
+	{ "swap cache: from the middle", "[a*n/2{a*n/2][b*n/2}b*n/2]",
+	  BIT(2) | BIT(4) },
+	{ "swap cache: small pages of all kinds", "woeadbjwsbao", 0 },
+
 	/* a leaf's stride, clamped to the request, and not kept for what follows */
 	{ "by PMD", "(pmd)[w*512]", 0 },
 	{ "by PMD, part of it", "(pmd)[w*100{w*300}w*112]", 0 },
@@ -236,6 +253,8 @@ static bool put_odd(const struct gup_row *row, char odd, char *buf, size_t size)
 	const char *at = strchr(row->picture, '?');
 
 	if (odd == 't' && !pgtable_supports_soft_dirty())
+		return false;
+	if (strchr(PTB_SWAPPED PTB_CACHED, odd) && !ptb_has_swap())
 		return false;
 	if (!at)
 		strscpy(buf, row->picture, size);

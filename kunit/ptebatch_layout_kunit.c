@@ -23,21 +23,21 @@ static const struct layout_case layout_cases[] = {
 	SAME("[wwww^wwww]"), SAME("[ww|(ro)rr]"), SAME("(ro)rr|--|(shm)[wwww]"),
 	SAME("(uffd)wum"), SAME("(ro,sd)rt"), SAME("(mixed)wx"), SAME("(cow)fwf"),
 	SAME("<w*8>"), SAME("<[wwww][wwww]>ww"), SAME("A[--ww]|A[ww--]"),
-	SAME("ww|A[-*7w]|ww|A[w*7-]"), SAME("(mov)ww|w"), SAME("(pmd)[w*512]"),
+	SAME("ww|A[-*7w]|ww|A[w*7-]"), SAME("(mov)ww|w"),
 	SAME("[yyww]c"), SAME("(ro,old)[rrss]"),
+	SAME("[wowo]djab"), SAME("[aaaa][bbbb][dddd]"),
 	 SAME("gh"),
 	SAME("{[w*8]}|----@---"), SAME("ww|(shm)@[ww]"), SAME("[w@www]"),
 	SAME("[ww{ww]}"), SAME("{w}www"), SAME("(none)pp"), SAME("(shm)[ww]"),
 	AS("w*3", 0, "www"), AS("w*5", 0, "w*5"), AS("wwwwww", 0, "w*6"),
 	AS("[w*n]", 4, "[wwww]"), AS("[w*n/2 r*n/2]", 16, "[w*8r*8]"),
 	AS("[rw*n-1]", 8, "[rw*7]"), AS("[w]w", 0, "ww"), AS("w w", 0, "ww"),
-	AS("{ww}", 0, "ww"), AS("w*512^", 0, "^w*512"), SAME("^ww"),
+	AS("{ww}", 0, "ww"), SAME("^ww"),
 	AS("[w*n/4+1 .*n/2+1]", 8, "[www.*5]"),
 	REFUSED("", 0, 0, "an empty layout"),
 	REFUSED("wv", 0, 1, "unknown character"),
 	REFUSED("[www]", 0, 4, "a folio has 1, 2, 4, 8 ... pages"),
 	REFUSED("[ww]", 0, 3, "anonymous folios have no order 1"),
-	REFUSED("[w*1024]", 0, 7, "a folio larger than a PMD"),
 	REFUSED("[ww", 0, 3, "[ is not closed"),
 	REFUSED("w]", 0, 1, "no folio is open"),
 	REFUSED("w*n", 0, 2, "n has no value here"),
@@ -72,10 +72,18 @@ static const struct layout_case layout_cases[] = {
 	REFUSED("(pmd)w", 0, 5, "a PMD maps one folio of its size"),
 	REFUSED("(pmd)[s*512]", 0, 6,
 		"what a PMD maps is w in a writable VMA, r in another"),
+	REFUSED("(shm)o", 0, 5, "only anonymous memory is swapped out here"),
+	REFUSED("[aaaw]", 0, 5, "the swap cache holds whole folios"),
+	REFUSED("[.bbb]", 0, 5, "the swap cache holds whole folios"),
 	REFUSED("(huge,old)[w*512]", 0, 0, "PTEs only can be old"),
 	REFUSED("(ro)y", 0, 4, "a writable PTE needs a writable VMA"),
 	REFUSED("w|", 0, 2, "a VMA without pages"),
 	REFUSED("[w[w]]", 0, 2, "a folio inside a folio"),
+#ifdef CONFIG_PAGE_SIZE_4KB
+	/* so many entries has a page table, so many pages maps a PMD */
+	SAME("(pmd)[w*512]"), AS("w*512^", 0, "^w*512"),
+	REFUSED("[w*1024]", 0, 7, "a folio larger than a PMD"),
+#endif
 };
 
 static void layout_desc(const struct layout_case *c, char *desc)

@@ -113,6 +113,18 @@ static const struct reuse_row reuse_rows[] = {
 	{ "order 0, referenced", "{e}", 0, 0, .get = true },
 	{ "exclusive pages beside shared ones", "{[r*n/2}s*n/2]", LARGE, -1 },
 	{ "all clean", "[k*n]", ALL_ORDERS, -1 },
+	/* paged out in part, or in the swap cache: the same */
+	{ "swapped out: whole folio", "[o*n]", SOME_ORDERS & ~BIT(9), -1 },
+	{ "swapped out: formerly shared", "[d*n]", SOME_ORDERS & ~BIT(9), -1 },
+	{ "swapped out: shared", "[j*n]", SOME_ORDERS & ~BIT(9), -1 },
+	{ "swapped out: one page of the folio", "[e*n/2 d e*n/2-1]",
+	  SOME_ORDERS & ~BIT(9), -1 },
+	{ "swapped out: the page before the folio", "o[e*n]j", LARGE & ~BIT(9), -1 },
+	{ "swap cache: shared", "[a*n]", BIT(0) | BIT(2) | BIT(4) | BIT(5), -1 },
+	{ "swap cache: formerly shared", "[b*n]",
+	  BIT(0) | BIT(2) | BIT(4) | BIT(5), -1 },
+	{ "swap cache: first page referenced", "[b{b*n-1]}", BIT(2) | BIT(4), 0,
+	  .get = true },
 	/* other memory */
 	{ "private file pages", "(cow)[f*n]", ALL_ORDERS, -1 },
 	{ "private file, half copied", "(cow)[f*n/2 e*n/2]", LARGE, -1 },
@@ -175,8 +187,8 @@ static bool fault_all(struct kunit *test, const struct reuse_row *row,
 		      unsigned int *from, unsigned int *to)
 {
 	/* An unshare fault is for present, read-only, private pages. */
-	const char *states = !(flags & FAULT_FLAG_UNSHARE) ? "wcyrkseutpfz." :
-			     strstr(row->picture, "(shm)") ? "" : "rkseftu";
+	const char *states = !(flags & FAULT_FLAG_UNSHARE) ? "wcyrkseabdjoutpfz." :
+			     strstr(row->picture, "(shm)") ? "" : "rkseabftu";
 	struct ptb_session s;
 	struct ptb_taken *pin;
 

@@ -96,11 +96,6 @@ static unsigned int unit_end(const struct ptb_layout *l, unsigned int v)
 	return v + 1;
 }
 
-static bool is_gap(const struct ptb_layout *l, unsigned int v)
-{
-	return l->page[l->vma[v].start].state == '-' && !l->vma[v].piece;
-}
-
 /*
  * Where page 0 stands in its page table: such that boundaries are where the
  * layout has them and, if possible, all folios are aligned where they stand.
@@ -148,7 +143,8 @@ static unsigned long map(struct ptb_space *space, unsigned long addr,
 			   -1, 0);
 }
 
-static unsigned long frame_at(struct mm_struct *mm, unsigned long addr)
+/** ptb_frame_at() - the frame that is mapped by a PTE at @addr, or 0 */
+unsigned long ptb_frame_at(struct mm_struct *mm, unsigned long addr)
 {
 	unsigned long pfn = 0;
 	spinlock_t *ptl;	/* page table lock */
@@ -163,8 +159,8 @@ static unsigned long frame_at(struct mm_struct *mm, unsigned long addr)
 	return pfn;
 }
 
-/* PMD-sized folios come mapped by a PMD: map them by PTEs. */
-static void split_pmd(struct mm_struct *mm, unsigned long addr)
+/** ptb_split_pmd() - PMD-sized folios come mapped by a PMD: map them by PTEs */
+void ptb_split_pmd(struct mm_struct *mm, unsigned long addr)
 {
 #ifdef CONFIG_TRANSPARENT_HUGEPAGE
 	struct vm_area_struct *vma;
@@ -240,8 +236,8 @@ static int fault_folio(struct ptb_space *space, unsigned long addr, int f,
 		}
 		if (span == 1UL << (PMD_SHIFT - PAGE_SHIFT) &&
 		    !(flags & PTB_VMA_PMD))
-			split_pmd(space->mm[0], addr);
-		pfn = frame_at(space->mm[0], addr);
+			ptb_split_pmd(space->mm[0], addr);
+		pfn = ptb_frame_at(space->mm[0], addr);
 		if (!*prev || pfn != *prev + 1) {
 			*prev = pfn + span - 1;
 			return 0;
@@ -273,7 +269,7 @@ static void write_tag(struct page *page, unsigned int nr)
 
 static int split_abut(struct ptb_space *space, unsigned long addr, int f)
 {
-	struct page *page = pfn_to_page(frame_at(space->mm[0], addr));
+	struct page *page = pfn_to_page(ptb_frame_at(space->mm[0], addr));
 	struct folio *folio = page_folio(page);
 	unsigned int i;
 	int ret;
@@ -439,79 +435,6 @@ static void write_tags(struct ptb_space *space)
 		pte_unmap_unlock(ptep - 1, ptl);
 }
 
-static int advise(struct ptb_space *space, unsigned int start,
-		  unsigned int end, int advice)
-{
-	int ret = ptb_syscall(PTB_SYS(madvise), ptb_addr(space, start),
-			      (end - start) * PAGE_SIZE, advice, 0, 0, 0);
-
-	if (ret)
-		ptb_space_fail(space, "building: madvise(%d) of pages %u to %u gives %d",
-			       advice, start, end - 1, ret);
-	return ret;
-}
-
-/* Run @advice over the runs of pages whose state is (@in) among @states. */
-static int advise_states(struct ptb_space *space, const char *states, bool in,
-			 int advice)
-{
-	const struct ptb_layout *l = &space->layout;
-	unsigned int i, j;
-	int ret = 0;
-
-	for (i = 0; i < l->nr && !ret; i = j) {
-		bool hit = !strchr(states, l->page[i].state) != in;
-
-		for (j = i + 1; j < l->nr && l->page[j].vma == l->page[i].vma &&
-		     hit == (!strchr(states, l->page[j].state) != in); j++)
-			;
-		if (hit && l->page[i].state != '-' && l->page[j - 1].state != '-')
-			ret = advise(space, i, j, advice);
-	}
-	return ret;
-}
-
-/*
- * Pages in @state lose exclusivity: everything else stays behind at a fork.
- * MADV_DOFORK lets the VMAs merge again.
- */
-static int share(struct ptb_space *space, const char *state)
-{
-	const struct ptb_layout *l = &space->layout;
-	unsigned int v;
-	int child, ret;
-
-	ret = advise_states(space, state, false, MADV_DONTFORK);
-	if (ret)
-		return ret;
-	child = ptb_space_fork(space);
-	if (child < 0) {
-		ptb_space_fail(space, "building: fork gives %d", child);
-		return child;
-	}
-	for (v = 0; v < l->nr_vmas && !ret; v++)
-		if (!is_gap(l, v))
-			ret = advise(space, l->vma[v].start, l->vma[v].end,
-				     MADV_DOFORK);
-	if (*state == 's') {
-		space->keeper = child;
-	} else {
-		ptb_space_exit(space, child);
-		space->nr_mms--;
-	}
-	return ret;
-}
-
-static bool has_state(const struct ptb_layout *l, char state)
-{
-	unsigned int i;
-
-	for (i = 0; i < l->nr; i++)
-		if (l->page[i].state == state)
-			return true;
-	return false;
-}
-
 static int build_memory(struct ptb_space *space)
 {
 	const struct ptb_layout *l = &space->layout;
@@ -521,7 +444,7 @@ static int build_memory(struct ptb_space *space)
 	ret = ptb_open_file(space);
 	for (v = 0; v < l->nr_vmas && !ret; v = ve) {
 		ve = unit_end(l, v);
-		if (!is_gap(l, v) && !l->vma[v].piece)
+		if (!ptb_is_gap(l, v) && !l->vma[v].piece)
 			ret = build_unit(space, v, ve);
 	}
 	for (i = 0; i < l->nr_folios && !ret; i++)
@@ -540,29 +463,18 @@ static int build_memory(struct ptb_space *space)
  */
 int ptb_build_here(struct ptb_space *space)
 {
-	const struct ptb_layout *l = &space->layout;
-	unsigned int v;
 	int ret;
 
 	/* khugepaged must not learn of this mm, see khugepaged_enter_vma(). */
 	mm_flags_set(MMF_VM_HUGEPAGE, space->mm[0]);
 	ret = build_memory(space);
 	if (!ret)
+		ret = ptb_punch(space);
+	if (!ret)
 		write_tags(space);
 	mm_flags_clear(MMF_VM_HUGEPAGE, space->mm[0]);
-	/* Equal neighbours would merge over a |. */
-	for (v = 1; v < l->nr_vmas && !ret; v += 2)
-		if (!is_gap(l, v))
-			ret = advise(space, l->vma[v].start, l->vma[v].end,
-				     MADV_DONTDUMP);
 	if (!ret)
-		ret = advise_states(space, ".zxgmh", true, MADV_DONTNEED);
-	if (!ret && has_state(l, 's'))
-		ret = share(space, "s");
-	if (!ret && has_state(l, 'e'))
-		ret = share(space, "e");
-	if (!ret && has_state(l, 'g'))
-		ret = advise_states(space, "g", true, MADV_GUARD_INSTALL);
+		ret = ptb_share(space);
 	if (!ret)
 		ret = ptb_edit(space);
 	if (!ret)

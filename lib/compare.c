@@ -10,7 +10,8 @@ static const char * const kind_name[] = {
 	[PTB_HOLE] = "nothing",		[PTB_PAGE] = "a page",
 	[PTB_ZERO] = "the zero page",	[PTB_SPECIAL] = "a special entry",
 	[PTB_GUARD] = "a guard marker", [PTB_UFFD_MARKER] = "a uffd marker",
-	[PTB_POISON] = "a hwpoison marker", [PTB_OTHER] = "something else",
+	[PTB_POISON] = "a hwpoison marker", [PTB_SWAP] = "a swap entry",
+	[PTB_OTHER] = "something else",
 };
 
 static const char * const rss_name[NR_MM_COUNTERS] = {
@@ -130,6 +131,22 @@ static bool bound(const struct books *b, int mm, int page, u16 w, u16 f)
 	return b->bind[w] == f;
 }
 
+static void compare_swap(struct ptb_diff *diff, int mm, int page,
+			 const struct ptb_pte *w, const struct ptb_pte *f)
+{
+	want_bit(diff, mm, page, "soft-dirty bit", w->soft, f->soft);
+	want_bit(diff, mm, page, "uffd bit", w->uffd, f->uffd);
+	want_bit(diff, mm, page, "exclusive marker", w->excl, f->excl);
+	if (w->slot != f->slot)
+		differ(diff, mm, page,
+		       "mm %d page %d: swap entry expected %#lx, found %#lx",
+		       mm, page, w->slot, f->slot);
+	if (w->mapcount != f->mapcount)
+		differ(diff, mm, page,
+		       "mm %d page %d: swap count expected %d, found %d",
+		       mm, page, w->mapcount, f->mapcount);
+}
+
 static void compare_pte(struct ptb_diff *diff, const struct books *b,
 			int mm, int page)
 {
@@ -142,6 +159,8 @@ static void compare_pte(struct ptb_diff *diff, const struct books *b,
 		       mm, page, kind_name[w->kind], kind_name[f->kind]);
 		return;
 	}
+	if (w->kind == PTB_SWAP)
+		compare_swap(diff, mm, page, w, f);
 	if (w->kind != PTB_PAGE && w->kind != PTB_ZERO && w->kind != PTB_SPECIAL)
 		return;
 	want_bit(diff, mm, page, "write bit", w->write, f->write);
@@ -187,6 +206,7 @@ static void compare_folio(struct ptb_diff *diff, const struct ptb_frec *w,
 	want_count(diff, nr, "pin count", w->pins, f->pins);
 	want_count(diff, nr, "mapcount", w->mapcount, f->mapcount);
 	want_count(diff, nr, "order", w->order, f->order);
+	want_count(diff, nr, "swap cache entry", w->slot, f->slot);
 	want_count(diff, nr, "anonymous", w->anon, f->anon);
 	want_count(diff, nr, "dirty", w->dirty, f->dirty);
 	if (w->pinnable)

@@ -13,6 +13,7 @@
 
 #include "internal.h"
 #include "lib/build.h"
+#include "lib/swap.h"
 #include "lib/sys.h"
 
 static pte_t edited(pte_t pte, char state)
@@ -267,12 +268,30 @@ static const char *frame_wrong(struct ptb_space *space, unsigned int i)
 		return "two folios, not one";
 	if (l->folio[pg->folio].label || pg->vma != pg[-1].vma)
 		return NULL;
+	/* Where swapping in puts a folio is left to chance. */
+	if (strchr(PTB_CACHED, pg->state) || strchr(PTB_CACHED, pg[-1].state))
+		return NULL;
 	if (l->folio[pg->folio].abut &&
 	    l->folio[pg->folio].abut == l->folio[pg[-1].folio].abut)
 		return led->folio[q->folio].head + q->sub + 1 == pfn ? NULL :
 		       "frames do not abut";
 	return led->folio[q->folio].head + q->sub + 1 == pfn ?
 	       "frames abut" : NULL;
+}
+
+/* What is in a slot cannot be read there: remember whose page it was. */
+static int remember_slots(struct ptb_space *space, const struct ptb_ledger *led)
+{
+	unsigned int i, j;
+	int ret = 0;
+
+	for (i = 0; i < led->nr_mms; i++)
+		for (j = 0; led->mm_alive[i] && j < led->nr && !ret; j++)
+			if (led->pte[i][j].kind == PTB_SWAP)
+				ret = xa_err(xa_store(&space->slots,
+						      led->pte[i][j].slot,
+						      xa_mk_value(j), GFP_KERNEL));
+	return ret;
 }
 
 /**
@@ -330,6 +349,9 @@ int ptb_verify(struct ptb_space *space)
 			return -EINVAL;
 		}
 	}
+	ret = remember_slots(space, led);
+	if (ret)
+		return ret;
 	for (i = 0; i < led->nr_folios; i++) {
 		struct folio *folio = page_folio(pfn_to_page(led->folio[i].head));
 

@@ -9,6 +9,7 @@
 #include <linux/string.h>
 
 #include "lib/layout.h"
+#include "lib/swap.h"
 
 static const struct {
 	const char *word;
@@ -106,7 +107,7 @@ static int read_count(struct parser *ps, unsigned int *res)
  */
 bool ptb_state_maps(char state)
 {
-	return strchr("wcyrkseutpqfi", state);
+	return strchr("wcyrksabeutpqfi", state);
 }
 
 /* What one page may be in this VMA; the reason if it may not. */
@@ -147,6 +148,9 @@ static const char *state_wrong(char state, unsigned int flags)
 		if (!anon && !(flags & PTB_VMA_COW))
 			return "anonymous pages do not live in a shared mapping";
 		return NULL;
+	case 'o': case 'd': case 'j': case 'a': case 'b':
+		return flags & (PTB_VMA_FILE | PTB_VMA_HUGETLB) ?
+		       "only anonymous memory is swapped out here" : NULL;
 	case 'z':
 		return anon ? NULL : "the zero page stands for anonymous memory";
 	}
@@ -305,6 +309,12 @@ static int close_folio(struct parser *ps, const char *at)
 		return refuse(ps, at, "anonymous folios have no order 1");
 	if (f->order && f->order != order)
 		return refuse(ps, at, "pieces of one folio have one length");
+	for (i = 0; i < l->nr; i++)
+		if (l->page[i].folio == ps->folio &&
+		    l->page[i].state != l->page[l->nr - 1].state &&
+		    (strchr(PTB_CACHED, l->page[i].state) ||
+		     strchr(PTB_CACHED, l->page[l->nr - 1].state)))
+			return refuse(ps, at, "the swap cache holds whole folios");
 	f->order = order;
 	ps->folio = PTB_NO_FOLIO;
 	if (f->label) {
@@ -408,7 +418,7 @@ static int one_item(struct parser *ps)
 	const char *at = ps->p;
 	char c = *at;
 
-	if (strchr("wcyrkseutpqfzxghm.-", c))
+	if (strchr("wcyrkseabdjoutpqfzxghm.-", c))
 		return pages(ps, c);
 	if (c == '(')
 		return vma_words(ps);

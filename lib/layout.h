@@ -13,6 +13,10 @@
  *	p  protnone, exclusive		q  the same, uffd-rwp (needs (rwp))
  *	f  file page, read-only, clean (w and c in a (shm) VMA: file pages, too)
  *	z  zero page		x  special PTE (needs (mixed))
+ *	o  swapped out, exclusive	d  swapped out, formerly shared
+ *	j  swapped out here and in another mm
+ *	a  as s, but swapped out in the other mm, and in the swap cache here
+ *	b  as e, and in the swap cache
  *	g  guard marker		m  uffd-wp marker (needs (uffd))
  *	h  hwpoison marker	.  nothing mapped	-  no VMA at all
  *	i  PTE state that no character stands for (printed only)

@@ -10,9 +10,11 @@
 #include <linux/vmstat.h>
 
 #include "internal.h"
+#include "lib/build.h"
 #include "lib/layout.h"
 #include "lib/ledger.h"
 #include "lib/space.h"
+#include "lib/swap.h"
 
 /*
  * Ledgers are needed by the ten thousand: kept for the next user, all of one
@@ -293,6 +295,7 @@ static int read_pte(struct ptb_space *space, struct ptb_ledger *led,
 		    pte_t pte, unsigned int vma_flags, struct ptb_pte *p)
 {
 	softleaf_t entry;
+	void *from;
 
 	*p = (struct ptb_pte){ .kind = PTB_HOLE };
 	if (pte_none(pte))
@@ -307,6 +310,16 @@ static int read_pte(struct ptb_space *space, struct ptb_ledger *led,
 		p->kind = PTB_GUARD;
 	else if (softleaf_is_uffd_wp_marker(entry))
 		p->kind = PTB_UFFD_MARKER;
+	if (!softleaf_is_swap(entry))
+		return 0;
+	p->kind = PTB_SWAP;
+	p->soft = pte_swp_soft_dirty(pte);
+	p->uffd = pte_swp_uffd(pte);
+	p->excl = pte_swp_exclusive(pte);
+	p->slot = entry.val;
+	p->mapcount = ptb_swap_count(entry.val);
+	from = xa_load(&space->slots, entry.val);
+	p->tag = from ? ptb_tag(xa_to_value(from)) : 0;
 	return 0;
 }
 
@@ -396,6 +409,7 @@ static void read_folio(struct ptb_frec *rec, bool mapped)
 	if (!mapped && (folio_pfn(folio) != rec->head ||
 			!folio_ref_count(folio) ||
 			(unsigned long)folio->mapping != rec->mapping)) {
+		rec->slot = 0;
 		rec->refs = 0;
 		rec->pins = 0;
 		rec->mapcount = 0;
@@ -404,6 +418,7 @@ static void read_folio(struct ptb_frec *rec, bool mapped)
 		return;
 	}
 	rec->mapping = (unsigned long)folio->mapping;
+	rec->slot = folio_test_swapcache(folio) ? folio->swap.val : 0;
 	rec->order = folio_order(folio);
 	rec->refs = folio_ref_count(folio);
 	rec->pins = folio_test_large(folio) ? atomic_read(&folio->_pincount) : 0;
@@ -491,6 +506,20 @@ static char writable_char(const struct ptb_pte *p, unsigned int vma_flags)
 	return p->dirty ? 'y' : 'i';
 }
 
+/* Does another mm of the space hold this swap entry? */
+static bool swapped_elsewhere(const struct ptb_ledger *led, unsigned int mm,
+			      unsigned int page, unsigned long slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < led->nr_mms; i++)
+		if (i != mm && led->mm_alive[i] &&
+		    led->pte[i][page].kind == PTB_SWAP &&
+		    led->pte[i][page].slot == slot)
+			return true;
+	return false;
+}
+
 /**
  * ptb_pte_char() - the character that draws an entry
  * @led: the ledger
@@ -504,6 +533,7 @@ char ptb_pte_char(const struct ptb_ledger *led, unsigned int mm,
 		  unsigned int page, unsigned int vma_flags)
 {
 	const struct ptb_pte *p = &led->pte[mm][page];
+	unsigned long slot;
 
 	switch (p->kind) {
 	case PTB_HOLE:
@@ -518,6 +548,10 @@ char ptb_pte_char(const struct ptb_ledger *led, unsigned int mm,
 		return 'm';
 	case PTB_POISON:
 		return 'h';
+	case PTB_SWAP:
+		if (p->excl)
+			return 'o';
+		return swapped_elsewhere(led, mm, page, p->slot) ? 'j' : 'd';
 	case PTB_PAGE:
 		break;
 	default:
@@ -534,6 +568,9 @@ char ptb_pte_char(const struct ptb_ledger *led, unsigned int mm,
 		return writable_char(p, vma_flags);
 	if (p->protnone)
 		return p->uffd ? 'q' : 'p';
+	slot = led->folio[p->folio].slot;
+	if (!p->excl && slot && !shared(led, mm, p))
+		return swapped_elsewhere(led, mm, page, slot + p->sub) ? 'a' : 'b';
 	if (!p->excl)
 		return shared(led, mm, p) ? 's' : 'e';
 	if (p->uffd)

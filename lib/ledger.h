@@ -31,13 +31,14 @@ enum ptb_kind {
 	PTB_GUARD,		/* MADV_GUARD_INSTALL marker */
 	PTB_UFFD_MARKER,
 	PTB_POISON,
+	PTB_SWAP,		/* a swap entry */
 	PTB_OTHER,		/* anything a layout cannot ask for */
 };
 
 /**
  * struct ptb_pte - one entry
  * @kind: what it is; the rest is for PTB_PAGE, the bits also for PTB_ZERO and
- *	PTB_SPECIAL
+ *	PTB_SPECIAL, and as far as they make sense for PTB_SWAP
  * @write: pte_write()
  * @dirty: pte_dirty()
  * @young: pte_young()
@@ -47,10 +48,11 @@ enum ptb_kind {
  * @folio: index into the ledger's folios (PTB_PAGE)
  * @sub: page of that folio
  * @mapcount: mappings of this page in all mms, -1 where the configuration
- *	does not count them per page
+ *	does not count them per page; of PTB_SWAP, entries with this slot
  * @tag: first eight bytes of the page's content
+ * @slot: the swap entry (PTB_SWAP)
  * @cont: arm64 only: part of a contiguous block
- * @excl: PageAnonExclusive
+ * @excl: PageAnonExclusive, or pte_swp_exclusive()
  */
 struct ptb_pte {
 	u8 kind;
@@ -66,6 +68,7 @@ struct ptb_pte {
 	u16 sub;
 	int mapcount;
 	u64 tag;
+	unsigned long slot;
 };
 
 /**
@@ -85,12 +88,14 @@ struct ptb_pte {
  *	operation, or off the LRU and marked an unknown number of times
  * @movable: stands in a movable zone, so no longterm pins there
  * @pinnable: the oracle's: must not stand in a movable zone
+ * @slot: its swap entry as long as it is in the swap cache, or 0
  * @zero: the zero page, of which only @refs counts
  * @hugetlb: exclusivity sits on the first page
  */
 struct ptb_frec {
 	unsigned long head;
 	unsigned long mapping;
+	unsigned long slot;
 	int refs;
 	int pins;
 	int mapcount;

@@ -91,11 +91,17 @@ void ptb_oracle_unmap(struct ptb_oracle *o, unsigned int mm, unsigned int page)
 {
 	struct ptb_pte old = o->led->pte[mm][page];
 
+	if (old.kind == PTB_SWAP) {
+		ptb_oracle_zap_swap(o, mm, page);
+		return;
+	}
 	o->led->pte[mm][page] = (struct ptb_pte){ .kind = PTB_HOLE };
 	if (old.kind != PTB_PAGE || o->led->folio[old.folio].hugetlb)
 		return;
 	count_mapping(o, page, &old, -1);
 	o->led->rss[mm][ptb_oracle_rss(o, old.folio)]--;
+	if (!o->led->folio[old.folio].mapcount)
+		ptb_oracle_free_swap(o, old.folio);
 }
 
 /** ptb_oracle_map() - @mm maps @page by the entry @pte; there is none yet */
@@ -187,16 +193,23 @@ static bool others_map(const struct ptb_oracle *o, unsigned int folio)
 
 /*
  * wp_can_reuse_anon_folio(): all references are mappings, all of them ours. A
- * large folio of which one page is left is rather copied and freed.
+ * large folio of which one page is left is rather copied and freed. The swap
+ * cache gives its references up, unless somebody has the folio swapped out.
  */
-static bool can_reuse(const struct ptb_oracle *o, unsigned int folio)
+static bool can_reuse(struct ptb_oracle *o, unsigned int folio)
 {
 	const struct ptb_frec *rec = &o->led->folio[folio];
 
-	if (!rec->order)
+	if (!rec->order) {
+		if (rec->refs > 1 + !!rec->slot)
+			return false;
+		ptb_oracle_free_swap(o, folio);
 		return rec->refs == 1;
-	return rec->mapcount > 1 && rec->refs == rec->mapcount &&
-	       !others_map(o, folio);
+	}
+	if (rec->mapcount <= 1 || others_map(o, folio))
+		return false;
+	ptb_oracle_free_swap(o, folio);
+	return rec->refs == rec->mapcount;
 }
 
 static bool same_table(const struct ptb_oracle *o, unsigned int a, unsigned int b)
@@ -321,6 +334,7 @@ int ptb_oracle_fault(struct ptb_oracle *o, unsigned int page,
 {
 	const bool unshare = flags & FAULT_FLAG_UNSHARE;
 	struct ptb_pte *p = &o->led->pte[o->mm][page];
+	int ret;
 
 	switch (p->kind) {
 	case PTB_GUARD:
@@ -330,6 +344,11 @@ int ptb_oracle_fault(struct ptb_oracle *o, unsigned int page,
 	case PTB_HOLE:
 	case PTB_UFFD_MARKER:
 		return fault_missing(o, page, flags & FAULT_FLAG_WRITE);
+	case PTB_SWAP:
+		ret = ptb_oracle_swap_in(o, page, flags & FAULT_FLAG_WRITE);
+		if (ret || !(flags & FAULT_FLAG_WRITE) || p->write)
+			return ret;
+		return fault_wp(o, page, false);
 	case PTB_PAGE:
 	case PTB_ZERO:
 	case PTB_SPECIAL:

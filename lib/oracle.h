@@ -58,6 +58,12 @@ int ptb_oracle_new_folio(struct ptb_oracle *o);
 void ptb_oracle_map(struct ptb_oracle *o, unsigned int mm, unsigned int page,
 		    struct ptb_pte pte);
 void ptb_oracle_unmap(struct ptb_oracle *o, unsigned int mm, unsigned int page);
+int ptb_oracle_swap_in(struct ptb_oracle *o, unsigned int page, bool write);
+void ptb_oracle_free_swap(struct ptb_oracle *o, unsigned int folio);
+void ptb_oracle_zap_swap(struct ptb_oracle *o, unsigned int mm,
+			 unsigned int page);
+void ptb_oracle_fork_swap(struct ptb_oracle *o, unsigned int child,
+			  unsigned int page);
 int ptb_oracle_rss(const struct ptb_oracle *o, unsigned int folio);
 
 #endif /* PTEBATCH_ORACLE_H */

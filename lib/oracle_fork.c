@@ -76,6 +76,9 @@ static void fork_pte(struct ptb_oracle *o, unsigned int child,
 		*c = *p;
 		c->young = false;
 		break;
+	case PTB_SWAP:
+		ptb_oracle_fork_swap(o, child, page);
+		break;
 	case PTB_UFFD_MARKER:
 	case PTB_GUARD:
 	case PTB_POISON:

@@ -9,6 +9,7 @@
 
 #include "lib/report.h"
 #include "lib/session.h"
+#include "lib/swap.h"
 
 /* One operation's books. */
 struct judged {
@@ -88,8 +89,29 @@ static bool agree(struct ptb_session *s, long want, long found)
 	return want != PTB_UNKNOWN && want == found;
 }
 
+/* Why can this architecture or configuration not draw @picture? */
+static const char *cannot_draw(const char *picture)
+{
+	const char *p = picture;
+
+	/* Letters inside of () are words. */
+	while ((p = strpbrk(p, "(" PTB_SWAPPED PTB_CACHED)) && *p == '(')
+		p += strcspn(p, ")");
+	if (p && !ptb_has_swap())
+		return "no swap device in this configuration";
+	if (strstr(picture, "sd)") && !pgtable_supports_soft_dirty())
+		return "no soft-dirty on this architecture";
+	if (strstr(picture, "(huge64k") && !ptb_has_hugetlb(16))
+		return "no hugetlb pages of 64 kB on this architecture";
+	if (!IS_ENABLED(CONFIG_PAGE_SIZE_4KB) &&
+	    (strstr(picture, "(pmd") || strstr(picture, "(huge)") ||
+	     strstr(picture, "(huge,")))
+		return "a PMD maps more than 512 pages here";
+	return NULL;
+}
+
 /**
- * ptb_skip() - skip a row that this architecture cannot draw
+ * ptb_skip() - skip a row that cannot be drawn here
  * @test: the case
  * @picture: its layout
  *
@@ -97,12 +119,8 @@ static bool agree(struct ptb_session *s, long want, long found)
  */
 bool ptb_skip(struct kunit *test, const char *picture)
 {
-	const char *why = NULL;
+	const char *why = cannot_draw(picture);
 
-	if (strstr(picture, "sd)") && !pgtable_supports_soft_dirty())
-		why = "no soft-dirty on this architecture";
-	else if (strstr(picture, "(huge64k") && !ptb_has_hugetlb(16))
-		why = "no hugetlb pages of 64 kB on this architecture";
 	if (why)
 		kunit_mark_skipped(test, "%s", why);
 	return why;

@@ -14,12 +14,14 @@
 #include "lib/ops.h"
 #include "lib/report.h"
 #include "lib/space.h"
+#include "lib/swap.h"
 
 static void space_free(struct ptb_space *space)
 {
 	if (space->maker)
 		put_task_struct(space->maker);
 	ptb_ledger_free(space->led);
+	xa_destroy(&space->slots);
 	if (space->special)
 		__free_page(space->special);
 	kvfree(space);
@@ -243,6 +245,9 @@ static void teardown(struct ptb_space *space)
 	ptb_drain();
 	if (led && held)
 		check_folios(space, led, held);
+	if (space->swap_free && space->swap_free != ptb_swap_free())
+		ptb_space_fail(space, "swap slots leaked: %ld free, %ld before",
+			       ptb_swap_free(), space->swap_free);
 	ptb_ledger_free(led);
 	bitmap_free(held);
 }
@@ -287,6 +292,7 @@ struct ptb_space *ptb_space_create(struct kunit *test, const char *picture,
 	space->test = test;
 	INIT_LIST_HEAD(&space->pins);
 	INIT_LIST_HEAD(&space->spacers);
+	xa_init(&space->slots);
 	if (ptb_layout_parse(&space->layout, picture, n, &err)) {
 		ptb_report_refused(test, picture, &err);
 		kunit_set_failure(test);

@@ -9,6 +9,7 @@
 #include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
+#include <linux/xarray.h>
 
 #include "lib/layout.h"
 #include "lib/ledger.h"
@@ -35,6 +36,8 @@ struct kunit_suite;
  * @file_shift: page of that file that layout page 0 maps
  * @uffd: the userfaultfd of ptb_uffd_attach(), or NULL
  * @special: the page behind "x" entries
+ * @slots: layout page that was swapped out, by swap entry
+ * @swap_free: what the swap device had free before, if the space needs it
  * @spacers: pages held while building, so that frames do not abut by chance
  * @led: the last ledger read, NULL while building
  * @pins: pages that an operation took and nobody returned yet
@@ -55,6 +58,8 @@ struct ptb_space {
 	unsigned int file_shift;
 	struct file *uffd;
 	struct page *special;
+	struct xarray slots;
+	long swap_free;
 	struct ptb_ledger *led;
 	struct list_head spacers;
 	struct list_head pins;

@@ -22,6 +22,8 @@ long PTB_SYS(mincore)(const struct pt_regs *regs);
 long PTB_SYS(userfaultfd)(const struct pt_regs *regs);
 long PTB_SYS(madvise)(const struct pt_regs *regs);
 long PTB_SYS(mprotect)(const struct pt_regs *regs);
+long PTB_SYS(mknodat)(const struct pt_regs *regs);
+long PTB_SYS(swapon)(const struct pt_regs *regs);
 long PTB_SYS(memfd_secret)(const struct pt_regs *regs);
 
 /**

@@ -70,7 +70,7 @@ VARIANTS = {variant.name: variant for variant in (
     Variant("nomapcount", "CONFIG_NO_PAGE_MAPCOUNT"),
     Variant("nosplitptl", "NR_CPUS=2, so no split page-table locks", smp=2),
     Variant("lockdep", "with PROVE_LOCKING", smp=2),
-    Variant("swap", "with swap, so with A/D bits in migration entries"),
+    Variant("swap", "with a swap device, and A/D bits in migration entries"),
     Variant("nosmp", "one CPU, !SMP", arches=("x86_64",), smp=1),  # arm64 is always SMP
 )}
 
