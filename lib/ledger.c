@@ -63,6 +63,8 @@ struct ptb_ledger *ptb_ledger_alloc(unsigned int nr)
 		led->nr = nr;
 		led->nr_folios = 0;
 		led->nr_mms = 0;
+		/* A spare one remembers the mms of its last space. */
+		memset(led->mm_alive, 0, sizeof(led->mm_alive));
 	}
 	return led;
 }
