@@ -86,11 +86,13 @@ def debian_uris(etc: Path = Path("/etc/apt")) -> list[str]:
     return list(dict.fromkeys(source.uri for source in debian))
 
 
-def download(package: str, uri: str, suite: str, state: Path, log: Path) -> Path | None:
+def download(package: str, uri: str, suite: str, state: Path, log: Path,
+             architecture: str = "") -> Path | None:
     """Fetch package's newest version in that suite, checked by apt, into state.
 
-    state is a folder of ours that may be thrown away afterwards. Returns the
-    file, or None with the reason in log.
+    architecture is Debian's name for one, if not the machine's own; state is
+    a folder of ours that may be thrown away afterwards. Returns the file, or
+    None with the reason in log.
     """
     for folder in ("lists/partial", "cache/archives/partial", "etc"):
         (state / folder).mkdir(parents=True, exist_ok=True)
@@ -100,6 +102,10 @@ def download(package: str, uri: str, suite: str, state: Path, log: Path) -> Path
     options = {"Dir::Etc::SourceList": listing, "Dir::Etc::SourceParts": "/dev/null",
                "Dir::State::Lists": state / "lists", "Dir::Cache": state / "cache",
                "Acquire::Languages": "none", "APT::Sandbox::User": "root"}
+    if architecture:
+        # No status file: what is installed here is of another architecture.
+        options |= {"APT::Architecture": architecture, "APT::Architectures": architecture,
+                    "Dir::State::Status": "/dev/null"}
     apt = ["apt-get", "-q", *(f"-o{key}={value}" for key, value in options.items())]
     env = dict(os.environ, LC_ALL="C")
     for command in (["update", "--error-on=any"], ["download", package]):

@@ -6,8 +6,9 @@ import errno
 import sys
 from pathlib import Path
 
-from runner import bench, check, proc, session, stack, unit
+from runner import bench, check, proc, selftests, seriescheck, session, stack, unit
 from runner.errors import Stopped, Trouble
+from runner.targets import TARGETS
 from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS
 
 
@@ -64,6 +65,20 @@ def parser() -> argparse.ArgumentParser:
     sub = command("compare", "compare what two earlier runs of bench measured")
     sub.add_argument("before", type=Path, metavar="DIR", help="its head, or a side of it")
     sub.add_argument("after", type=Path, metavar="DIR")
+    sub = command("series-check", "checkpatch, kernel-doc, sparse and W=1 builds for many "
+                  "configurations on every patch of every series: what the base has not is red")
+    sub.add_argument("names", nargs="*", metavar="SERIES", help="only these, or 'combined'")
+    _kdir_option(sub)
+    sub.add_argument("--root", type=Path, metavar="DIR",
+                     help="the folder of series, instead of mm-patches")
+    sub.add_argument("--target", action="append", default=[], metavar="NAME",
+                     help=f"only this one of {', '.join(target.name for target in TARGETS)}")
+    sub = command("selftests", "the kernel's own mm selftests on the base and with all series "
+                  "(or with --patch): any difference is red")
+    _tree_options(sub)
+    sub.add_argument("--arch", action="append", help=f"only this one of {', '.join(ARCHES)}")
+    sub.add_argument("--out", type=Path, metavar="DIR", help="where results go")
+    _patience_option(sub)
     _tree_options(command("kernel", "prepare a kernel tree and print the stock command for it"))
     sub = command("check", "checkpatch, sparse, W=1 and kernel-doc on kunit/ and lib/")
     _tree_options(sub)
@@ -78,6 +93,10 @@ def _boot_options(sub: argparse.ArgumentParser) -> None:
                      help="only these cases: SUITE or SUITE.CASE, * and ? are wild")
     sub.add_argument("--seed", type=int, help="seed for random choices (default: random)")
     sub.add_argument("--out", type=Path, metavar="DIR", help="where results go")
+    _patience_option(sub)
+
+
+def _patience_option(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--patience", type=float, default=1.0, metavar="FACTOR",
                      help="stretch the watchdog's limits, for a slow machine")
 
@@ -119,6 +138,12 @@ def dispatch(args: argparse.Namespace) -> int:
         return stack.run(stack.Options(args.names, args.kdir, args.arch or list(ARCHES),
                                        args.variant, args.filter, args.seed, args.out,
                                        args.patience, args.resume, args.each, args.root))
+    if args.command == "series-check":
+        return seriescheck.run(seriescheck.Options(args.names, args.kdir, args.root,
+                                                   args.target))
+    if args.command == "selftests":
+        return selftests.run(selftests.Options(args.kdir, args.patch, args.arch or list(ARCHES),
+                                               args.out, args.patience))
     options = session.Options(kdir=args.kdir, patches=args.patch, glob=args.filter,
                               boots=args.boots, seed=args.seed, out=args.out,
                               patience=args.patience, compare=args.command == "run")
