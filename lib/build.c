@@ -38,7 +38,7 @@ int ptb_fault(struct mm_struct *mm, unsigned long addr, unsigned int flags)
 	if (vma)
 		ret = handle_mm_fault(vma, addr, flags, NULL);
 	mmap_read_unlock(mm);
-	return ret & VM_FAULT_ERROR;
+	return (__force int)(ret & VM_FAULT_ERROR);
 }
 
 static unsigned int folio_span(const struct ptb_layout *l, int f)

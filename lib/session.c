@@ -347,8 +347,11 @@ void ptb_do_release(struct ptb_session *s, struct ptb_taken *taken,
 	judged_free(&j);
 }
 
-static long errno_of(int vm_fault)
+/* Of what ptb_fault() returned. */
+static long errno_of(int error)
 {
+	vm_fault_t vm_fault = (__force vm_fault_t)error;
+
 	if (vm_fault & (VM_FAULT_HWPOISON | VM_FAULT_HWPOISON_LARGE))
 		return -EHWPOISON;
 	return vm_fault & VM_FAULT_ERROR ? -EFAULT : 0;

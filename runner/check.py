@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner import build, packages, proc, tree
+from runner import build, packages, proc, sparse, tree
 from runner.errors import Trouble
 from runner.paths import REPO, Cache, remove
 from runner.progress import Progress
@@ -18,7 +18,7 @@ from runner.variants import ARCHES, VARIANTS, Arch, Variant
 # tests use it would have everything of ours compiled again.
 CHECK = Variant("check", "for make check")
 OURS = re.compile(rf"(?:^|[\s/.]){re.escape(HOOK)}/|{re.escape(str(REPO))}/(?:lib|kunit)/")
-COMPLAINT = re.compile(r"\b(warning|error|WARNING|ERROR|CHECK)\b")
+COMPLAINT = re.compile(r"\b(warning|error|WARNING|ERROR)\b|\bCHECK:")
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,11 @@ def compiled(cache: Cache, under_test: Tree, arch: Arch, lock: int) -> list[Row]
         for tool, option in (("W=1", "W=1"), ("sparse", "C=2")):
             log.unlink(missing_ok=True)
             make = ["make", f"O={folder}", f"ARCH={arch.name}", f"CROSS_COMPILE={arch.prefix}",
-                    f"-j{os.cpu_count() or 2}", "-k", option, f"{HOOK}/"]
+                    f"-j{os.cpu_count() or 2}", "-k", option, sparse.CHECK, f"{HOOK}/"]
             status = proc.run_logged(make, log, cwd=under_test.path, env=env,
                                      keep_fds=(lock,), tick=progress.tick)
             text = "\n".join(packages.read_lines(log))
-            rows.append(Row(f"{tool} {arch.name}", f"{HOOK}/", findings(text, status, True)))
+            sparse.must_have_run(text)
+            rows.append(Row(f"{tool} {arch.name}", f"{HOOK}/",
+                            findings(sparse.without_mistakes(text), status, True)))
     return rows

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runner import build, packages, proc, series, tree, warnings
+from runner import build, packages, proc, series, sparse, tree, warnings
 from runner.errors import Trouble
 from runner.paths import GIB, Cache, need_space, remove
 from runner.progress import Progress, elapsed
@@ -175,12 +175,15 @@ class Checker:
         """Compile what is not up to date, with W=1 (and sparse); returns the complaints."""
         log = self.cache.root / "check.log"
         log.unlink(missing_ok=True)
-        command = [*self.make(kernel, target), "-k", "W=1", *(["C=1"] if target.sparse else []),
+        checker = ["C=1", sparse.CHECK] if target.sparse else []
+        command = [*self.make(kernel, target), "-k", "W=1", *checker,
                    *self.goals(kernel, target)]
         status = proc.run_logged(command, log, cwd=kernel.path,
                                  env=build.environment(self.cache), keep_fds=(self.lock,),
                                  tick=lambda: progress.tick(target.name))
-        return warnings.complaints("\n".join(packages.read_lines(log)), status)
+        text = "\n".join(packages.read_lines(log))
+        sparse.must_have_run(text)
+        return warnings.complaints(text, status)
 
 
 def choose(names: Sequence[str]) -> list[Target]:

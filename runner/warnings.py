@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-COMPLAINT = re.compile(r"\b(warning|error|WARNING|ERROR|CHECK)\b|undefined reference|\*\*\* ")
+COMPLAINT = re.compile(r"\b(warning|error|WARNING|ERROR)\b|\bCHECK:|undefined reference|\*\*\* ")
 LINE_NUMBERS = re.compile(r":\d+(?=[:\s])")
 NUMBERED = re.compile(r"\bline \d+")
 

@@ -15,7 +15,8 @@ class Findings(unittest.TestCase):
                 "  CC      mm/ptebatch/lib/space.o\n")
         self.assertEqual(check.findings(text, 0, True),
                          ("../mm/ptebatch/lib/space.c:3:4: warning: ours",))
-        self.assertEqual(check.findings("  CC mm/ptebatch/x.o\n", 0, True), ())
+        self.assertEqual(check.findings("  CC mm/ptebatch/x.o\n  CHECK mm/ptebatch/x.c\n",
+                                        0, True), ())
 
     def test_a_failure_without_a_word_is_a_finding(self) -> None:
         self.assertEqual(check.findings("", 2, True), ("failed with status 2",))

@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from runner import seriescheck, targets, warnings
+from runner import seriescheck, sparse, warnings
 from runner.errors import Trouble
 from runner.seriescheck import Checker, Row
 from runner.targets import TARGETS
@@ -36,12 +36,24 @@ class Warnings(unittest.TestCase):
         self.assertEqual(warnings.new([GUP], [GUP, again]), [again])
 
     def test_complaints(self) -> None:
-        text = ("  CC      mm/gup.o\n../mm/gup.c: In function 'f':\n../" + GUP + "\n"
+        text = ("  CC      mm/gup.o\n  CHECK   mm/gup.c\n../mm/gup.c: In function 'f':\n../" + GUP + "\n"
                 "   12 |  int i;\nmake: Entering directory\n")
         self.assertEqual(warnings.complaints(text), [GUP])
+        self.assertEqual(len(warnings.complaints("x.patch:3: CHECK:BRACES: ugly\n")), 1)
         self.assertEqual(warnings.complaints("  CC mm/gup.o\n", 2), ["failed with status 2"])
         self.assertEqual(warnings.complaints("make: *** [x] Error 1\n", 2),
                          ["make: *** [x] Error 1"])
+
+
+    def test_where_sparse_errs(self) -> None:
+        wrong = "../mm/x.c:26:1: error: bad constant expression\n"
+        self.assertEqual(sparse.without_mistakes(f"{GUP}\n{wrong}{GUP}"), f"{GUP}\n{GUP}")
+
+    def test_sparse_that_did_not_run(self) -> None:
+        sparse.must_have_run("  CC mm/gup.o\n  CHECK   mm/gup.c\n")
+        with self.assertRaisesRegex(Trouble, "sparse did not run .*not up to date"):
+            sparse.must_have_run("x/Makefile:1311: C=1 specified, but sparse is not available "
+                                 "or not up to date\n")
 
 
 class Targets(TempCase):
