@@ -103,9 +103,10 @@ def read(lines: Iterable[str], counts: Iterable[str] = ()) -> list[Row]:
 def _row(suite: str, fields: Mapping[str, str]) -> Row:
     try:
         return Row(suite=suite, op=fields["op"], row=fields["row"], clock=fields["clock"],
-                   longest=int(fields["call"].split("/")[3]),
-                   **{name: int(fields[name]) for name in
-                      ("tick", "empty", "pages", "calls", "faults", "neighbours")})
+                   tick=int(fields["tick"]), empty=int(fields["empty"]),
+                   pages=int(fields["pages"]), calls=int(fields["calls"]),
+                   faults=int(fields["faults"]), neighbours=int(fields["neighbours"]),
+                   longest=int(fields["call"].split("/")[3]))
     except (KeyError, IndexError) as error:
         raise ValueError(f"a line of {suite} lacks {error}") from error
 
