@@ -8,7 +8,7 @@ of the Debian archive it already uses.
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,6 +112,19 @@ def download(package: str, uri: str, suite: str, state: Path, log: Path,
         if proc.run_logged([*apt, *command], log, cwd=state, env=env):
             return None
     return next(state.glob(f"{package}_*.deb"), None)
+
+
+def downloads(package: str, suites: Sequence[str], state: Path, log: Path,
+              architecture: str = "") -> Iterator[Path]:
+    """Each file that download() gets, by suite in that order and then by mirror.
+
+    Lazy: whoever has a good one stops asking. The rest is as for download().
+    """
+    for suite in suites:
+        for uri in debian_uris():
+            deb = download(package, uri, suite, state, log, architecture)
+            if deb:
+                yield deb
 
 
 def tool_present() -> bool:

@@ -84,11 +84,8 @@ def fetch(cache: Cache) -> Path:
     state = cache.temp_beside(cache.src / "apt")
     try:
         with Progress(f"fetching {PACKAGE}"):
-            for suite in SUITES:
-                for uri in apt.debian_uris():
-                    deb = apt.download(PACKAGE, uri, suite, state, log)
-                    if deb:
-                        return _keep(deb, cache)
+            for deb in apt.downloads(PACKAGE, SUITES, state, log):
+                return _keep(deb, cache)
     finally:
         remove(state)
     raise Trouble(f"{PACKAGE} is not in {cache.src} and could not be fetched ({_why(log)}; "

@@ -104,13 +104,10 @@ def _busybox(cache: Cache, arch: Arch) -> Path:
     state = cache.temp_beside(cache.src / "apt")
     try:
         with Progress(f"fetching busybox for {arch.name}"):
-            for suite in SUITES:
-                for uri in apt.debian_uris():
-                    deb = apt.download("busybox-static", uri, suite, state, log,
-                                       DEBIAN[arch.name])
-                    if deb and proc.run_logged(["dpkg-deb", "-x", deb, state / "x"], log) == 0:
-                        os.replace(next((state / "x").rglob("bin/busybox")), kept)
-                        return kept
+            for deb in apt.downloads("busybox-static", SUITES, state, log, DEBIAN[arch.name]):
+                if proc.run_logged(["dpkg-deb", "-x", deb, state / "x"], log) == 0:
+                    os.replace(next((state / "x").rglob("bin/busybox")), kept)
+                    return kept
     finally:
         remove(state)
     raise Trouble(f"busybox-static for {arch.name} could not be fetched (see {log}): "
