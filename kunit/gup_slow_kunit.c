@@ -172,6 +172,7 @@ static struct kunit_suite gup_slow_suite = {
 	.suite_init = ptb_suite_init,
 	.suite_exit = ptb_suite_exit,
 	.test_cases = gup_slow_cases,
+	.attr = { .speed = KUNIT_SPEED_SLOW },
 };
 
 kunit_test_suite(gup_slow_suite);

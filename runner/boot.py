@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from runner import proc
 from runner.errors import Trouble
@@ -119,36 +120,70 @@ def qemu_command(what: Machine, arch: Arch, variant: Variant, accel: str, image:
 
 def run(command: Sequence[str], console: Path, limits: Limits,
         tick: Callable[[bytes], None] = lambda _: None) -> Boot:
-    """Run QEMU until it ends or the watchdog ends it; its output goes to console.
+    """Run one QEMU; see run_all()."""
+    return run_all([(command, console)], limits, lambda _, data: tick(data))[0]
 
-    tick() gets what came since its last call, about five times a second.
-    Nothing of it is left running, whichever way this function is left.
+
+@dataclass
+class _Guest:
+    """A QEMU that runs, or has ended."""
+
+    child: subprocess.Popen[bytes]
+    out: BinaryIO
+    heard: float
+    boot: Boot | None = None
+
+    @property
+    def source(self) -> int:
+        """Where its console is read from."""
+        assert self.child.stdout
+        return self.child.stdout.fileno()
+
+
+def run_all(jobs: Sequence[tuple[Sequence[str], Path]], limits: Limits,
+            tick: Callable[[int, bytes], None] = lambda number, data: None) -> list[Boot]:
+    """Run QEMUs side by side until each ends or the watchdog ends it.
+
+    jobs are commands, and where the console of each goes. tick() gets the number
+    of a guest and what it said since the last call, about five times a second.
+    Nothing of them is left running, whichever way this function is left.
     """
-    start = heard = time.monotonic()
-    with open(console, "wb", buffering=0) as out, \
-            proc.group(command, stdout=subprocess.PIPE) as child:
-        assert child.stdout
-        source = child.stdout.fileno()
-        while True:
-            ready, _, _ = select.select([source], [], [], 0.2)
-            now, data = time.monotonic(), b""
-            if ready:
-                data = os.read(source, 65536)
-                if not data:
-                    break
-                out.write(data)
-                heard = now
-            tick(data)
-            # A grandchild may hold the pipe open after QEMU itself is gone.
-            if not ready and child.poll() is not None:
-                break
-            if now - heard > limits.silence:
-                return Boot(SILENT, None, now - start)
-            if now - start > limits.total:
-                return Boot(OVERTIME, None, now - start)
+    start = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        guests = []
+        for command, console in jobs:
+            out = stack.enter_context(open(console, "wb", buffering=0))
+            child = stack.enter_context(proc.group(command, stdout=subprocess.PIPE))
+            guests.append(_Guest(child, out, start))
+        while alive := {guest.source: number for number, guest in enumerate(guests)
+                        if not guest.boot}:
+            ready, _, _ = select.select(list(alive), [], [], 0.2)
+            for source, number in alive.items():
+                _attend(guests[number], source in ready, start, limits,
+                        lambda data, number=number: tick(number, data))
+        return [guest.boot for guest in guests if guest.boot]
+
+
+def _attend(guest: _Guest, ready: bool, start: float, limits: Limits,
+            tick: Callable[[bytes], None]) -> None:
+    """Read what a guest says; note how it ended, if it did, or end it."""
+    now, data = time.monotonic(), b""
+    if ready:
+        data = os.read(guest.source, 65536)
+        guest.out.write(data)
+        guest.heard = now
+    tick(data)
+    # A grandchild may hold the pipe open after QEMU itself is gone.
+    if (ready and not data) or (not ready and guest.child.poll() is not None):
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(proc.GRACE)
-        return Boot(ENDED, child.returncode, time.monotonic() - start)
+            guest.child.wait(proc.GRACE)
+        guest.boot = Boot(ENDED, guest.child.returncode, time.monotonic() - start)
+    elif now - guest.heard > limits.silence:
+        guest.boot = Boot(SILENT, None, now - start)
+    elif now - start > limits.total:
+        guest.boot = Boot(OVERTIME, None, now - start)
+    if guest.boot and guest.boot.end != ENDED:
+        guest.child.kill()
 
 
 _chosen: dict[str, tuple[str, str]] = {}

@@ -4,6 +4,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 STAMP = re.compile(r"^\[\s*(\d+\.\d+)\](?:\[\s*[TC]\d+\])? ?")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -16,6 +17,11 @@ class Line:
     index: int
     time: float | None
     text: str
+
+
+def read(path: Path) -> list[Line]:
+    """The lines of the console kept at path; none if there is no such file."""
+    return parse(path.read_bytes().decode(errors="backslashreplace")) if path.exists() else []
 
 
 def parse(text: str) -> list[Line]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runner import batched, boot, build, compare, console, expected, ktap
+from runner import batched, boot, build, compare, console, expected, ktap, parts
 from runner.console import Line
 from runner.errors import Trouble
 from runner.expected import Cases, Skip
@@ -105,7 +105,10 @@ def judge(folder: Path) -> Judgement:
         _build_failed(result, folder)
     else:
         skips = expected.parse_skips(read_lines(folder / "skips"))
-        _Judge(result, cases, skips, folder).judge()
+        for ended in parts.boots_of(facts):
+            own = {name: cases[name] for name in ended.get("suites", cases) if name in cases}
+            _Boot(result, own, skips, folder, ended).judge()
+        _Whole(result, cases, skips, folder).judge()
     present = {problem.kind for problem in result.problems}
     result.verdict = next((kind for kind in KINDS if kind in present), PASSED)
     return result
@@ -122,39 +125,46 @@ def _build_failed(result: Judgement, folder: Path) -> None:
                                    errors))
 
 
+@dataclass
 class _Judge:
-    """The steps of judging one boot; each adds to result."""
+    """What adds its findings to result; cases are those that must have run."""
 
-    def __init__(self, result: Judgement, cases: Cases, skips: Sequence[Skip],
-                 folder: Path) -> None:
-        self.result = result
-        self.cases = cases
-        self.skips = skips
-        log = folder / "console.log"
-        raw = log.read_bytes().decode(errors="backslashreplace") if log.exists() else ""
-        self.lines = console.parse(raw)
-        self.root = ktap.parse(self.lines)
-        self.began = any(ktap.VERSION.match(line.text) for line in self.lines)
-        self.owner: dict[int, tuple[str, Leaf | None]] = {}
-        demand = folder / "demand"
-        self.demand = batched.kept(read_lines(demand)) if demand.exists() else None
+    result: Judgement
+    cases: Cases
+    skips: Sequence[Skip]
+    folder: Path
 
     def add(self, kind: str, where: str, text: str, lines: Sequence[str] = (),
             count: int = 1) -> None:
         """Record a problem."""
         self.result.problems.append(Problem(kind, where, text, list(lines), count))
 
+    def fail(self, leaf: Leaf, kind: str, text: str) -> None:
+        """Turn a result that KUnit calls good into a failure."""
+        leaf.judged = FAIL
+        self.add(kind, leaf.name, text, count=0)
+
+
+@dataclass
+class _Boot(_Judge):
+    """The steps of judging one part's boot by its console; ended is how it ended."""
+
+    ended: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.lines = console.read(self.folder / self.ended["log"])
+        self.root = ktap.parse(self.lines)
+        self.began = any(ktap.VERSION.match(line.text) for line in self.lines)
+        self.owner: dict[int, tuple[str, Leaf | None]] = {}
+
     def judge(self) -> None:
-        """Judge the whole boot."""
+        """Judge the boot."""
         self.name_unfinished()
         self.take_leaves()
         self.judge_end()
         self.judge_splats()
         self.judge_lost()
         self.judge_missing()
-        self.judge_demand()
-        self.judge_base()
-        self.note_mended()
 
     def name_unfinished(self) -> None:
         """Name a case that has printed something but no result.
@@ -247,9 +257,8 @@ class _Judge:
 
     def judge_end(self) -> None:
         """Did the boot begin, and end, as it should?"""
-        end = self.result.facts["boot"]["end"]
-        status = self.result.facts["boot"]["status"]
-        limit = self.result.facts["boot"].get("limit")
+        end, status = self.ended["end"], self.ended["status"]
+        limit = self.ended.get("limit")
         tail = list(console.tail(self.lines))
         panic = console.panic(self.lines)
         if panic and self.began:
@@ -340,6 +349,21 @@ class _Judge:
                 self.add(EXTRA, name, f"not in the sources: {', '.join(extra)}",
                          count=len(extra))
 
+
+@dataclass
+class _Whole(_Judge):
+    """The steps of judging what all boots gave together."""
+
+    def __post_init__(self) -> None:
+        demand = self.folder / "demand"
+        self.demand = batched.kept(read_lines(demand)) if demand.exists() else None
+
+    def judge(self) -> None:
+        """Judge the results."""
+        self.judge_demand()
+        self.judge_base()
+        self.note_mended()
+
     def judge_demand(self) -> None:
         """Hold the rows that count against what the series says of them."""
         if self.demand is None:
@@ -362,11 +386,6 @@ class _Judge:
         return not self.result.facts["filter"] or any(
             row.names(f"{suite}.{case}", row.row)
             for suite, names in self.cases.items() for case in names)
-
-    def fail(self, leaf: Leaf, kind: str, text: str) -> None:
-        """Turn a result that KUnit calls good into a failure."""
-        leaf.judged = FAIL
-        self.add(kind, leaf.name, text, count=0)
 
     def judge_base(self) -> None:
         """No patch makes a case or row vanish, or be skipped, that ran on the base."""

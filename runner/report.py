@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from runner import compare
+from runner import compare, parts
 from runner.judge import FAILED, PASSED, SPLAT, Judgement, Problem
 from runner.ktap import FAIL, PASS, SKIP
 from runner.progress import elapsed
@@ -33,12 +33,12 @@ def show(result: Judgement, folder: Path, out: TextIO | None = None) -> None:
 def heading(result: Judgement) -> list[str]:
     """What was booted: one line."""
     facts = result.facts
-    parts = [f"Linux {facts['kernel']['version']}"
+    words = [f"Linux {facts['kernel']['version']}"
              + (", patched" if facts["kernel"].get("patches") else "")]
     if facts["build_ok"]:
-        parts += [facts["accel"], f"{facts['smp']} CPU{'s' if facts['smp'] > 1 else ''}",
-                  f"seed {facts['seed']}", elapsed(facts["boot"]["seconds"])]
-    return [f"== {facts['arch']} {facts['variant']}: {', '.join(parts)}"]
+        words += [facts["accel"], f"{facts['smp']} CPU{'s' if facts['smp'] > 1 else ''}",
+                  f"seed {facts['seed']}", elapsed(parts.seconds(facts))]
+    return [f"== {facts['arch']} {facts['variant']}: {', '.join(words)}"]
 
 
 def suite_lines(result: Judgement) -> list[str]:

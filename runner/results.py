@@ -11,14 +11,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from runner import compare, console, ktap
+from runner import compare, console, ktap, parts
 from runner.errors import Trouble
 from runner.judge import Judgement, Leaf, Problem
 from runner.ktap import FAIL, SKIP
 from runner.paths import TEMP_MARK, remove
 
 # All that a result folder ever holds.
-FILES = frozenset(("run.json", "expected.json", "skips", "demand", "base.json", "config", "build.log", "console.log",
+FILES = frozenset(("run.json", "expected.json", "skips", "demand", "base.json", "config", "build.log", *parts.LOGS,
                    "ktap.txt", "result.json", "junit.xml", "counts.txt", "rows.json"))
 BOOT = re.compile(r"boot-\d+")
 HALF_WRITTEN = re.compile(rf"\.(.+){re.escape(TEMP_MARK)}\d+")  # see write_json()
@@ -117,14 +117,12 @@ def write_json(path: Path, data: Any) -> None:
 def write(folder: Path, result: Judgement) -> None:
     """Write result.json, junit.xml and ktap.txt into a result folder."""
     passed, failed, skipped = result.counts()
-    log = folder / "console.log"
-    lines = console.parse(log.read_bytes().decode(errors="backslashreplace")) \
-        if log.exists() else []
+    consoles = [console.read(folder / boot["log"]) for boot in parts.boots_of(result.facts)]
     write_json(folder / "result.json", {
         "verdict": result.verdict,
         "counts": {"passed": passed, "failed": failed, "skipped": skipped},
         **result.facts,
-        "banner": console.linux_version(lines),
+        "banner": console.linux_version(line for lines in consoles for line in lines),
         "problems": [asdict(problem) for problem in result.problems],
         "notes": result.notes,
         "base": None if result.base is None else {
@@ -133,8 +131,8 @@ def write(folder: Path, result: Judgement) -> None:
                             compare.differences(result.base, result.leaves)]},
         "cases": [_leaf(leaf) for leaf in result.leaves],
     })
-    if lines:
-        (folder / "ktap.txt").write_text(ktap.text(lines))
+    if any(consoles):
+        (folder / "ktap.txt").write_text("".join(map(ktap.text, consoles)))
     ET.ElementTree(junit(result)).write(folder / "junit.xml", encoding="utf-8",
                                         xml_declaration=True)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runner import boot, build, compare, expected, judge, packages, results, tree
+from runner import boot, build, compare, expected, judge, packages, parts, results, tree
 from runner.batched import Demand
 from runner.build import Build
 from runner.judge import Judgement
@@ -56,7 +56,7 @@ class Trial:
         return build.build(cache, self.tree, self.arch, self.variant, log, lock)
 
     def run(self, made: Build, final: Path) -> Judgement:
-        """Boot once (if there is something to boot), keep everything in final, judge it."""
+        """Boot every part once (if there is something to boot), keep everything in final, judge it."""
         with results.new_folder(final) as folder:
             self._keep(folder, made)
             facts = self.facts(made)
@@ -114,32 +114,37 @@ class Trial:
         return boot.qemu_command(what, self.arch, self.variant, accel, image, args)
 
     def _boot(self, made: Build, folder: Path) -> dict[str, Any]:
-        """Boot into folder's console.log; returns what is to be remembered about it."""
+        """Boot, part by part, into folder; returns what is to be remembered about it."""
         what = boot.machine(self.tree.path, self.arch)
         image = made.folder / what.kernel
         accel, why = boot.accelerator(self.arch, self.tree.path, image)
         limits = boot.Limits.of(accel, self.patience)
-        args = boot.kernel_args(what, self.variant, self.seed, self.glob,
-                                [f"{name}={value}" for name, value in self.args.items()])
-        command = self.command(what, accel, image, args, folder)
+        pieces = parts.split(self.cases, parts.slow_suites())
+        lines = [boot.kernel_args(what, self.variant, self.seed, self.glob,
+                                  [*(f"{name}={value}" for name, value in self.args.items()),
+                                   *part.args]) for part in pieces]
+        commands = [self.command(what, accel, image, line, folder) for line in lines]
         phase = f"booting {self.arch.name} {self.variant.name}, {why}, seed {self.seed}"
         with Progress(phase) as progress:
-            count, rest = 0, b""
+            count, rest = 0, [b""] * len(pieces)
 
-            def tick(data: bytes) -> None:
+            def tick(number: int, data: bytes) -> None:
                 # The console comes in dribs and drabs: only whole lines count.
-                nonlocal count, rest
-                lines, _, rest = (rest + data).rpartition(b"\n")
-                count += len(RESULT.findall(lines))
+                nonlocal count
+                whole, _, rest[number] = (rest[number] + data).rpartition(b"\n")
+                count += len(RESULT.findall(whole))
                 progress.tick(f"{count} results")
 
-            ended = boot.run(command, folder / "console.log", limits, tick)
-            progress.say(f"{count} results, {ended.end}")
-        return {"accel": accel.upper(), "accel_why": why, "qemu_command": command,
-                "kernel_args": args,
-                "boot": {"end": ended.end, "status": ended.status,
-                         "seconds": round(ended.seconds, 2),
-                         "limit": limits.silence if ended.end == boot.SILENT else limits.total}}
+            ended = boot.run_all([(command, folder / part.log)
+                                  for command, part in zip(commands, pieces)], limits, tick)
+            progress.say(f"{count} results, "
+                         + ", ".join(dict.fromkeys(one.end for one in ended)))
+        return {"accel": accel.upper(), "accel_why": why, "boots": [
+            {"log": part.log, "suites": part.suites, "kernel_args": line,
+             "qemu_command": command, "end": one.end, "status": one.status,
+             "seconds": round(one.seconds, 2),
+             "limit": limits.silence if one.end == boot.SILENT else limits.total}
+            for part, line, command, one in zip(pieces, lines, commands, ended)]}
 
 
 def suite_digest(repo: Path = REPO) -> str:

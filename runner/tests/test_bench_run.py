@@ -70,9 +70,10 @@ class Run(TempCase):
         out = self.dir / "out"
         self.assertTrue((out / "bench.html").read_text().startswith("<!doctype html>"))
         run = json.loads((out / "head/arm64/boot-2/run.json").read_text())
-        self.assertIn("-icount", run["qemu_command"])
-        self.assertIn("max,pauth-impdef=on,cntfrq=1000000000", run["qemu_command"])
-        self.assertIn("ptebatch.clock=icount", run["kernel_args"])
+        booted, = run["boots"]
+        self.assertIn("-icount", booted["qemu_command"])
+        self.assertIn("max,pauth-impdef=on,cntfrq=1000000000", booted["qemu_command"])
+        self.assertIn("ptebatch.clock=icount", booted["kernel_args"])
         status, again = self.start("compare", out / "base", out / "head")
         self.assertEqual(status, 1, again)
         self.assertIn("+1.00 lines a page", again)

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from runner import boot, build, expected, proc
+from runner import boot, build, expected, parts, proc
 from runner.boot import Limits, Machine
 from runner.errors import Trouble
 from runner.paths import REPO
@@ -44,6 +44,33 @@ class Watchdog(TempCase):
         result = self.run_fake("print('hello'); sys.exit(3)")
         self.assertEqual((result.end, result.status), (boot.ENDED, 3))
         self.assertEqual((self.dir / "console").read_text(), "hello\n")
+
+    def test_two_side_by_side(self) -> None:
+        # Each is there only as long as the other: one after the other would hang.
+        jobs = []
+        for name, other in (("one", "two"), ("two", "one")):
+            path = script(self.dir / name, f"#!{sys.executable}\nimport pathlib, sys, time\n"
+                          f"here = pathlib.Path({str(self.dir)!r})\n"
+                          f"(here / '{name}.up').touch()\n"
+                          f"while not (here / '{other}.up').exists(): time.sleep(0.05)\n"
+                          f"print('{name}')\nsys.exit({len(jobs)})\n")
+            jobs.append(([str(path)], self.dir / f"{name}.log"))
+        heard = {0: b"", 1: b""}
+
+        def tick(number: int, data: bytes) -> None:
+            heard[number] += data
+
+        ended = boot.run_all(jobs, Limits(20, 20), tick)
+        self.assertEqual([(one.end, one.status) for one in ended],
+                         [(boot.ENDED, 0), (boot.ENDED, 1)])
+        self.assertEqual(heard, {0: b"one\n", 1: b"two\n"})
+        self.assertEqual((self.dir / "two.log").read_text(), "two\n")
+
+    def test_one_of_two_hangs(self) -> None:
+        hang = script(self.dir / "hang", f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
+        jobs = [([str(hang)], self.dir / "hang.log"), (["echo", "done"], self.dir / "echo.log")]
+        ended = boot.run_all(jobs, Limits(20, 0.5))
+        self.assertEqual([one.end for one in ended], [boot.SILENT, boot.ENDED])
 
     def test_silence_kills_it_and_its_children(self) -> None:
         result = self.run_fake(
@@ -223,6 +250,20 @@ class Expected(TempCase):
                                            "slow": False, "attr": False}})
         with self.assertRaisesRegex(Trouble, "no KUnit case"):
             expected.scan(self.dir / "none")
+
+    def test_parts(self) -> None:
+        (self.dir / "a_kunit.c").write_text(self.TEXT)
+        slow = self.TEXT.replace("ptebatch_gup", "gup_slow").replace(
+            ".test_cases", ".attr = { .speed = KUNIT_SPEED_SLOW },\n.test_cases")
+        (self.dir / "b_kunit.c").write_text(slow)
+        found = parts.slow_suites(self.dir)
+        self.assertEqual(found, {"gup_slow"})
+        self.assertEqual([(part.suites, part.args) for part in
+                          parts.split(["ptebatch_gup", "gup_slow"], found)],
+                         [(("ptebatch_gup",), ("kunit.filter=speed>slow",)),
+                          (("gup_slow",), ("kunit.filter=speed<=slow",))])
+        for one in ("ptebatch_gup", "gup_slow"):
+            self.assertEqual(parts.split([one], found), [parts.Part(parts.WHOLE, (one,))])
 
     def test_filter(self) -> None:
         cases = {"gup_slow": {"a": False, "bb": True}, "gup_fast": {"a": False},

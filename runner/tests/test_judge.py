@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from runner import judge, report, results
+from runner import judge, parts, report, results
 from runner.errors import Trouble
 from runner.judge import Judgement
-from runner.tests.fakes import (ALPHA, BOOT, END, GREEN, OLD_CASES, WARN, TempCase, insert,
-                                replace, result_folder, until)
+from runner.tests.fakes import (ALPHA, BETA, BOOT, END, GREEN, OLD_CASES, WARN, TempCase, insert,
+                                replace, result_folder, stamped, until)
 
 
 class Verdicts(TempCase):
@@ -36,6 +36,32 @@ class Verdicts(TempCase):
         row = result.leaves[-1]
         self.assertEqual(row.name, "beta.rows: [ww|ww]. fast pin")
         self.assertEqual(row.seconds, 0.001)
+
+    def in_parts(self, first: Sequence[str], second: Sequence[str]) -> Judgement:
+        """Judge a boot in two parts: alpha's console and beta's."""
+        folder = result_folder(self.dir / "r", first)
+        (folder / parts.SLOW).write_text(stamped(second))
+        facts = json.loads((folder / "run.json").read_text())
+        ended = facts.pop("boot")
+        facts["boots"] = [{"log": parts.WHOLE, "suites": ["alpha"], **ended},
+                          {"log": parts.SLOW, "suites": ["beta"], **ended}]
+        (folder / "run.json").write_text(json.dumps(facts))
+        return judge.judge(folder)
+
+    def test_parts(self) -> None:
+        first = [*BOOT, "KTAP version 1", "1..1", *ALPHA, *END]
+        second = [*BOOT, "KTAP version 1", "1..1", *replace(BETA, "ok 2 beta", "ok 1 beta"), *END]
+        result = self.in_parts(first, second)
+        self.assertEqual((result.verdict, result.counts()), ("pass", (4, 0, 0)))
+        self.expect(self.in_parts(first, BOOT), judge.BOOT_FAILED, "")
+        self.expect(self.in_parts(first, until(second, "    ok 1 rows")), judge.EARLY,
+                    "beta's exit")
+        self.expect(self.in_parts(insert(first, "    ok 2 two", WARN), second), judge.SPLAT,
+                    "alpha.two")
+        # A suite in the wrong part is one too many there, and missing in its own.
+        swapped = self.in_parts(second, first)
+        self.assertEqual({problem.kind for problem in swapped.problems},
+                         {judge.MISSING, judge.EXTRA})
 
     def test_failed_row_keeps_its_picture(self) -> None:
         picture = ["    # rows: EXPECTATION FAILED at mm/ptebatch/kunit/beta_kunit.c:3",

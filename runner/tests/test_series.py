@@ -203,7 +203,7 @@ class CommandLine(SeriesCase):
             "two 0002-mm-int-batched.patch pass 4/0/0", "combined all 3 patches pass 4/0/0"])
         self.assertRegex(text.splitlines()[-1], r"^5 of 5 kernels green, .*; /.*/out$")
         self.assertEqual(self.facts("two/0001")["args"], {"ptebatch.span": "16"})
-        self.assertIn("ptebatch.span=16", str(self.facts("combined")["kernel_args"]))
+        self.assertIn("ptebatch.span=16", str(self.facts("combined")["boots"]))
         self.assertEqual(self.facts("two/0002")["base"], {"verdict": "pass", "differences": [
             {"name": ROW.replace(":", ": "), "base": "skip", "patched": "pass",
              "base_reason": "XFAIL: not batched", "reason": ""}]})

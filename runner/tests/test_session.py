@@ -47,7 +47,7 @@ class CommandLine(TempCase):
         result = json.loads((folder / "result.json").read_text())
         self.assertEqual(result["verdict"], "pass")
         self.assertEqual((result["seed"], result["compiler"]), (42, "fake-gcc 12"))
-        self.assertIn("ptebatch.seed=42", result["kernel_args"])
+        self.assertIn("ptebatch.seed=42", result["boots"][0]["kernel_args"])
         self.assertEqual(result["kernel"]["version"], "7.3.4")
         self.assertEqual(len(result["kernel"]["commit"]), 40)
         self.assertEqual([case["case"] for case in result["cases"]],
