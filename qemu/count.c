@@ -19,6 +19,9 @@
  * address: all of them, those of struct page, those of page tables. Holds is how
  * often a page table's lock was taken, hold the most instructions that one was
  * held for.
+ *
+ * With hot=N, lines "hot ADDRESS COUNT" at the end say how often each instruction
+ * ran in all passes of row N.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +79,14 @@ static unsigned int row, pass_nr;
 static bool arm64, active;
 static int awaited = -1;	/* the mark whose load comes next */
 static FILE *out;
+
+/* An instruction, as often as QEMU translated it. */
+static struct hot {
+	struct hot *next;
+	uint64_t addr;
+	uint64_t count;
+} *hot_insns;
+static unsigned int hot_row;	/* 0: none is asked for */
 
 static void set_clear(struct set *s)
 {
@@ -355,6 +366,24 @@ static enum kind kind_of(const struct qemu_plugin_insn *insn, unsigned int *mark
 	return size == sizeof(word) ? arm64_kind(word, mark) : PLAIN;
 }
 
+static void on_hot(unsigned int vcpu, void *hot)
+{
+	if (active && row == hot_row)
+		((struct hot *)hot)->count++;
+}
+
+static void watch_insn(struct qemu_plugin_insn *insn)
+{
+	struct hot *hot = malloc(sizeof(*hot));
+
+	if (!hot)
+		abort();
+	*hot = (struct hot){ hot_insns, qemu_plugin_insn_vaddr(insn) };
+	hot_insns = hot;
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, on_hot,
+					       QEMU_PLUGIN_CB_NO_REGS, hot);
+}
+
 static void count_insn(struct qemu_plugin_insn *insn)
 {
 	uint64_t * const counter[] = { [ATOMIC] = &run.atomics,
@@ -383,10 +412,17 @@ static void on_block(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 	for (i = 0; i < nr; i++)
 		count_insn(qemu_plugin_tb_get_insn(tb, i));
+	for (i = 0; hot_row && i < nr; i++)
+		watch_insn(qemu_plugin_tb_get_insn(tb, i));
 }
 
 static void on_end(qemu_plugin_id_t id, void *unused)
 {
+	struct hot *hot;
+
+	for (hot = hot_insns; hot; hot = hot->next)
+		if (hot->count)
+			fprintf(out, "hot %#lx %lu\n", hot->addr, hot->count);
 	fclose(out);
 }
 
@@ -395,9 +431,12 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 {
 	int i;
 
-	for (i = 0; i < argc; i++)
+	for (i = 0; i < argc; i++) {
 		if (!strncmp(argv[i], "out=", 4))
 			out = fopen(argv[i] + 4, "w");
+		else if (!strncmp(argv[i], "hot=", 4))
+			hot_row = strtoul(argv[i] + 4, NULL, 10);
+	}
 	if (!out || !info->system_emulation) {
 		fprintf(stderr, "count: needs out=FILE and a system to emulate\n");
 		return -1;
