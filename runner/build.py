@@ -73,7 +73,7 @@ def fragment_options(fragment: Path) -> list[str]:
 def check_configured(variant: Variant) -> None:
     """Raise Trouble if this checkout lacks the variant's configuration."""
     kunitconfig()
-    if variant.name != "plain" and not variant.fragment.exists():
+    if variant.kernel != "plain" and not variant.fragment.exists():
         raise Trouble(f"{variant.fragment} is missing: this checkout is not complete")
 
 
@@ -82,7 +82,7 @@ def arguments(tree: Tree, arch: Arch, variant: Variant, jobs: int) -> list[str]:
     check_configured(variant)
     return [sys.executable, "./tools/testing/kunit/kunit.py", "build", f"--arch={arch.name}",
             *([f"--cross_compile={arch.prefix}"] if arch.prefix else []),
-            f"--build_dir={tree.build_dir(arch.name, variant.name)}",
+            f"--build_dir={tree.build_dir(arch.name, variant.kernel)}",
             f"--kunitconfig={kunitconfig()}", f"--jobs={jobs}",
             *(f"--kconfig_add={option}" for option in fragment_options(variant.fragment))]
 
@@ -118,7 +118,7 @@ def build(cache: Cache, tree: Tree, arch: Arch, variant: Variant, log: Path,
     code: no compiler, a full disk.
     """
     compiler = compiler_version(arch)
-    folder = tree.build_dir(arch.name, variant.name)
+    folder = tree.build_dir(arch.name, variant.kernel)
     need_space(folder, NEED_WARM if (folder / "vmlinux").exists() else NEED_COLD)
     command = arguments(tree, arch, variant, jobs or os.cpu_count() or 2)
     marker = folder / ".ptebatch-building"
@@ -126,7 +126,7 @@ def build(cache: Cache, tree: Tree, arch: Arch, variant: Variant, log: Path,
     folder.mkdir(exist_ok=True)
     marker.touch()
     before = objects(folder)
-    with Progress(f"building {arch.name} {variant.name}") as progress:
+    with Progress(f"building {arch.name} {variant.kernel}") as progress:
         seen, looked = before, 0.0
 
         def tick() -> None:

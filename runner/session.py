@@ -67,7 +67,8 @@ class Session:
     def trial(self, arch: Arch, variant: Variant) -> Trial:
         """What to build and boot, with the base's result if there is a base."""
         options = self.options
-        plain = Trial(self.tree, arch, variant, self.cases, glob=options.glob,
+        glob = options.glob or variant.glob
+        plain = Trial(self.tree, arch, variant, expected.select(self.cases, glob), glob=glob,
                       seed=new_seed() if options.seed is None else options.seed,
                       patience=options.patience)
         args, demand = series.declared(options.patches)

@@ -162,7 +162,8 @@ class Stack:
     def trial(self, point: Point, kernel: Tree, arch: Arch, variant: Variant) -> Trial:
         """What to build and boot, and what to hold it against."""
         demand = Demand(point.passing, self.rows, strict=True)
-        trial = Trial(kernel, arch, variant, self.cases, self.seed, self.options.glob,
+        glob = self.options.glob or variant.glob
+        trial = Trial(kernel, arch, variant, expected.select(self.cases, glob), self.seed, glob,
                       self.options.patience, point.patches, point.args, demand)
         base = self.base.get(arch.name)
         return compared(trial, base) if base else trial

@@ -47,7 +47,11 @@ KERNEL_ARGS = ("kunit.enable=1", "kunit_shutdown=reboot", "printk.time=1", "pani
 
 @dataclass(frozen=True)
 class Variant:
-    """One kernel configuration and the machine it boots on."""
+    """One kernel configuration and the machine it boots on.
+
+    base names the variant whose kernel it boots, if it has none of its own;
+    glob the suites that it is for, if not all.
+    """
 
     name: str
     what: str
@@ -55,15 +59,24 @@ class Variant:
     args: tuple[str, ...] = ()
     smp: int = 1
     memory: int = 1024  # MiB
+    base: str = ""
+    glob: str = ""
+
+    @property
+    def kernel(self) -> str:
+        """The variant whose kernel it is, as build folders are called."""
+        return self.base or self.name
 
     @property
     def fragment(self) -> Path:
         """Options that differ from .kunitconfig; plain has no such file."""
-        return REPO / "configs" / f"{self.name}.config"
+        return REPO / "configs" / f"{self.kernel}.config"
 
 
 VARIANTS = {variant.name: variant for variant in (
     Variant("plain", "what the stock kunit.py command builds"),
+    Variant("race", "plain's kernel on two CPUs: what needs them", smp=2, base="plain",
+            glob="gup_race.*"),
     Variant("nocontpte", "arm64 without contiguous PTEs", arches=("arm64",)),
     Variant("memcg", "with memory cgroups"),
     Variant("lrugen", "with the multi-generational LRU", smp=2),
@@ -75,7 +88,8 @@ VARIANTS = {variant.name: variant for variant in (
 )}
 
 # What make test and make test-all boot, in this order.
-TEST = (("arm64", "plain"), ("arm64", "nocontpte"), ("x86_64", "plain"))
+TEST = (("arm64", "plain"), ("arm64", "race"), ("arm64", "nocontpte"),
+        ("x86_64", "plain"), ("x86_64", "race"))
 TEST_ALL = TEST + tuple((arch, variant.name) for variant in VARIANTS.values()
                         for arch in variant.arches if (arch, variant.name) not in TEST)
 

@@ -219,6 +219,10 @@ class Commands(TempCase):
     def test_variants(self) -> None:
         self.assertEqual(len(set(TEST_ALL)), len(TEST_ALL))
         self.assertEqual(TEST_ALL[:len(TEST)], TEST)
+        for variant in VARIANTS.values():
+            base = VARIANTS[variant.kernel]
+            self.assertEqual((base.base, base.glob), ("", ""))
+            self.assertTrue(set(variant.arches) <= set(base.arches))
         for arch, variant in (("riscv", "plain"), ("arm64", "x"), ("arm64", "nosmp")):
             with self.assertRaises(Trouble):
                 pick(arch, variant)
