@@ -43,6 +43,9 @@ static const struct bench_row bench_rows[] = {
 	{ "64k/512", "[w*16]", 32, BENCH_SIZES, .size = 512 },
 	{ "64k/65536", "[w*16]", 32, BENCH_SIZES, .tiles = 128 },
 	{ "nothing", ".*512", 1, BENCH_FILL },
+	/* the worst there is for whoever looks for runs of present entries */
+	{ "4k-holes", "w.", 256, BENCH_FILL | BENCH_HOLES },
+	{ "4k-sparse", "w.*15", 32, BENCH_FILL | BENCH_HOLES },
 };
 
 /**

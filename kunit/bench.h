@@ -20,7 +20,7 @@ enum bench_flags {
 	BENCH_HOLES	= 1 << 3,	/* not every page is mapped */
 	BENCH_SINGLE	= 1 << 4,	/* one page here and there is asked for */
 	BENCH_SIZES	= 1 << 5,	/* by pages a call */
-	BENCH_FILL	= 1 << 6,	/* nothing is mapped yet */
+	BENCH_FILL	= 1 << 6,	/* not all of it is mapped yet */
 	BENCH_PATTERN	= 1 << 7,	/* by order of stores */
 	BENCH_ORDER0	= 1 << 8,	/* no large folio */
 	BENCH_ODD	= 1 << 9,	/* orders, or bits, that vary */

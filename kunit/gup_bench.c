@@ -242,7 +242,7 @@ static const struct bench_op fill_ops[] = {
 BENCH_SUITE(bench_populate, populate_ops,
 	    BENCH_FILL | BENCH_PATTERN | BENCH_SIZES | BENCH_EXTRA | BENCH_MIXED_W,
 	    0, 8);
-BENCH_SUITE(bench_fill, fill_ops, 0, BENCH_FILL, 2);
+BENCH_SUITE(bench_fill, fill_ops, BENCH_HOLES, BENCH_FILL, 2);
 
 kunit_test_suites(&bench_gup_slow_suite, &bench_gup_fast_suite,
 		  &bench_gup_longterm_suite, &bench_unpin_suite,
