@@ -28,7 +28,8 @@
  * @batched: how often it happens in a kernel that batches
  * @today: how often in one that does not, or not as far; more numbers for a
  *	series that gets there in steps
- * @blocks: count arm64's contiguous blocks that the operation leaves instead
+ * @contpte: needs arm64's contiguous blocks
+ * @blocks: count those that the operation leaves instead
  */
 struct batch_row {
 	const char *name;
@@ -38,6 +39,7 @@ struct batch_row {
 	enum ptb_counted what;
 	unsigned long batched;
 	unsigned long today[2];
+	bool contpte;
 	bool blocks;
 };
 
@@ -129,10 +131,12 @@ static const struct batch_row batch_rows[] = {
 	  PTB_FAULTS, 2, { 32 } },
 	/* the first store after fork() unfolds a block today, and none folds it */
 	{ "wp-reuse: contpte blocks left", "[e*64]", store, 0,
-	  PTB_FAULTS, 4, { 0 }, .blocks = true },
-	/* there and back */
-	{ "pte-batch: PTE stores of mremap", "[w*8]", move, 0,
-	  PTB_PTE_STORES, 2, { 16 } },
+	  PTB_FAULTS, 4, { 0 }, .contpte = true, .blocks = true },
+	/* there and back; what is moved says itself that it is of one folio */
+	{ "pte-batch: lookups, contpte, 64 kB", "[w*16]", move, 0,
+	  PTB_LOOKUPS, 0, { 2 }, .contpte = true },
+	{ "pte-batch: lookups, contpte, 2 MB", "[w*512]", move, 0,
+	  PTB_LOOKUPS, 0, { 4 }, .contpte = true },
 };
 
 static void batch_desc(const struct batch_row *row, char *desc)
@@ -174,7 +178,7 @@ static void batching_rows(struct kunit *test)
 	struct ptb_space *space;
 	unsigned long n;
 
-	if (row->blocks && !IS_ENABLED(CONFIG_ARM64_CONTPTE)) {
+	if (row->contpte && !IS_ENABLED(CONFIG_ARM64_CONTPTE)) {
 		kunit_mark_skipped(test, "no contiguous PTEs");
 		return;
 	}

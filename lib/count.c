@@ -18,7 +18,7 @@ static const struct {
 	[PTB_LOCK_ROUNDS] = { "page table lock rounds", "pte_offset_map_lock" },
 	[PTB_GRABS] = { "reference grabs" },
 	[PTB_FAULTS] = { "page faults", "handle_mm_fault" },
-	[PTB_PTE_STORES] = { "stores of PTEs", "__page_table_check_ptes_set" },
+	[PTB_LOOKUPS] = { "folio lookups", "vm_normal_folio" },
 };
 
 static struct {

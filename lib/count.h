@@ -9,7 +9,7 @@ enum ptb_counted {
 	PTB_LOCK_ROUNDS,	/* pte_offset_map_lock() */
 	PTB_GRABS,		/* increments of a page's reference count */
 	PTB_FAULTS,		/* handle_mm_fault() */
-	PTB_PTE_STORES,		/* set_ptes(), as page_table_check sees them */
+	PTB_LOOKUPS,		/* vm_normal_folio() */
 };
 
 void ptb_count_start(struct kunit *test, enum ptb_counted what);
