@@ -23,6 +23,7 @@ struct points {
 	struct ptb_view old[RACE_MAX_PAGES];
 	struct ptb_view new[RACE_MAX_PAGES];
 	unsigned int met[PTB_NR_POINTS];
+	unsigned int late;
 	unsigned int whole;
 	unsigned int done;
 	unsigned int full;
@@ -232,6 +233,7 @@ static void count(struct points *c, bool done)
 	struct ptb_pinner *p = &c->pinner;
 
 	c->met[p->point] += p->met;
+	c->late += p->held && !p->met;
 	c->whole += p->whole;
 	c->done += done;
 	c->full += p->ret == p->req.nr;
@@ -273,8 +275,8 @@ static void report_points(struct kunit *test, struct points *c)
 		   ptb_seed, c->round, c->met[PTB_POINT_READ],
 		   c->met[PTB_POINT_REF], c->met[PTB_POINT_PIN],
 		   c->met[PTB_POINT_NEXT]);
-	kunit_info(test, "operations possible %u, over before GUP-fast went on %u, calls with all pages %u, with some %u\n",
-		   c->done, c->whole, c->full, c->some);
+	kunit_info(test, "operations possible %u, too late %u, over before GUP-fast went on %u, calls with all pages %u, with some %u\n",
+		   c->done, c->late, c->whole, c->full, c->some);
 	if (c->r.s.bad)
 		return;
 	for (point = 0; point < PTB_NR_POINTS - c->row->pmd; point++)

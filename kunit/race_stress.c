@@ -142,6 +142,7 @@ static int stress_thread(void *arg)
 	struct stresser *t = arg;
 	struct mm_struct *mm = t->st->r.s.space->mm[0];
 
+	allow_signal(SIGKILL);
 	kthread_use_mm(mm);
 	while (!kthread_should_stop()) {
 		down_read(&t->st->gate);
@@ -230,6 +231,9 @@ static void stress_stop(struct kunit *test, struct stress *st)
 	for (i = 0; i < STRESS_THREADS; i++) {
 		struct stresser *t = &st->thread[i];
 
+		/* The deadline of the case ends a call that hangs, too. */
+		if (t->task && fatal_signal_pending(current))
+			send_sig(SIGKILL, t->task, 1);
 		if (t->task)
 			kthread_stop_put(t->task);
 		calls += t->calls;

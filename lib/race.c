@@ -23,8 +23,11 @@
 
 #include "lib/race.h"
 
-/* Microseconds for the other thread to begin; the host may run somebody else. */
-#define START_US	100000
+/*
+ * Microseconds for the other thread to begin. That is no work, but the host may
+ * be busy, and not let the other CPU run.
+ */
+#define START_US	(2 * USEC_PER_SEC)
 
 /** ptb_seed - for what is random; the runner passes another one each boot */
 unsigned int ptb_seed = 1;
@@ -340,7 +343,10 @@ void ptb_pinner_answer(struct ptb_pinner *p)
 {
 	/* Pairs with wait_until(): the operation is complete. */
 	smp_store_release(&p->over, true);
-	wait_for_completion(&p->done);
+	/* The deadline of the case ends this thread's call as well. */
+	while (!wait_for_completion_timeout(&p->done, HZ))
+		if (fatal_signal_pending(current))
+			send_sig(SIGKILL, p->task, 1);
 }
 
 /**
