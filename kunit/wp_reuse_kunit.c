@@ -6,10 +6,12 @@
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
+#include <uapi/linux/mman.h>
 
 #include "internal.h"
 #include "kunit/gup_rows.h"
 #include "lib/session.h"
+#include "lib/sys.h"
 
 /**
  * struct reuse_row - a picture to be written to
@@ -20,6 +22,8 @@
  * @get: get it instead, as vmsplice does
  * @fork: fork before, and let the child exit: what no character stands for, as
  *	a tracked page that is not exclusive
+ * @split: in the end, split the VMA in the middle, which leaves entries as they
+ *	are: a contiguous block of arm64 reaches over the new boundary
  */
 struct reuse_row {
 	const char *name;
@@ -28,6 +32,7 @@ struct reuse_row {
 	int pin;
 	bool get;
 	bool fork;
+	bool split;
 };
 
 static const struct reuse_row reuse_rows[] = {
@@ -64,6 +69,7 @@ static const struct reuse_row reuse_rows[] = {
 	{ "a read-only VMA inside", "{[ee}|(ro)ee|eeee]", 0, -1 },
 	{ "behind a read-only VMA", "[ee|(ro)ee|{eeee]}", 0, -1 },
 	{ "between two VMAs", "[e*n/4|{e*n/2}|e*n/4]", LARGE, -1 },
+	{ "VMA split since", "[e*n]", LARGE, -1, .split = true },
 	{ "a page table with little of it", "[e*3^e*13]", 0, -1 },
 	{ "a page table with most of it", "[e*27^e*5]", 0, -1 },
 	{ "in two pieces, swapped", "A[-*n/2 e*n/2]|A[e*n/2 -*n/2]",
@@ -149,6 +155,22 @@ static struct ptb_taken *pin_one(struct ptb_session *s,
 	return row->pin < 0 ? NULL : ptb_do_gup(s, &req);
 }
 
+/* Split the one VMA of a space in the middle. */
+static bool split_vma_at(struct ptb_space *space, unsigned int at)
+{
+	struct ptb_layout *l = &space->layout;
+	unsigned int i;
+
+	l->vma[1] = l->vma[0];
+	l->vma[0].end = at;
+	l->vma[1].start = at;
+	l->nr_vmas = 2;
+	for (i = at; i < l->nr; i++)
+		l->page[i].vma = 1;
+	return !ptb_syscall(PTB_SYS(madvise), ptb_addr(space, at),
+			    (l->nr - at) * PAGE_SIZE, MADV_DONTFORK, 0, 0, 0);
+}
+
 /* The row's space, with what its picture cannot say. */
 static bool begin(struct ptb_session *s, struct kunit *test,
 		  const struct reuse_row *row, unsigned int n)
@@ -162,7 +184,7 @@ static bool begin(struct ptb_session *s, struct kunit *test,
 		if (child > 0)
 			ptb_do_exit(s, child);
 	}
-	return true;
+	return !row->split || split_vma_at(s->space, s->space->layout.nr / 2);
 }
 
 /* One store, alone. */
