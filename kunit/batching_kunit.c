@@ -132,6 +132,9 @@ static const struct batch_row batch_rows[] = {
 	/* the first store after fork() unfolds a block today, and none folds it */
 	{ "wp-reuse: contpte blocks left", "[e*64]", store, 0,
 	  PTB_FAULTS, 4, { 0 }, .contpte = true, .blocks = true },
+	/* one local flush a fault that made more than its own page writable */
+	{ "wp-reuse: local TLB flushes", "[e*16][e*4]ew", store, 0,
+	  PTB_LOCAL_FLUSHES, 2, { 0 } },
 	/* there and back; what is moved says itself that it is of one folio */
 	{ "pte-batch: lookups, contpte, 64 kB", "[w*16]", move, 0,
 	  PTB_LOOKUPS, 0, { 2 }, .contpte = true },
@@ -180,6 +183,10 @@ static void batching_rows(struct kunit *test)
 
 	if (row->contpte && !IS_ENABLED(CONFIG_ARM64_CONTPTE)) {
 		kunit_mark_skipped(test, "no contiguous PTEs");
+		return;
+	}
+	if (row->what == PTB_LOCAL_FLUSHES && !IS_ENABLED(CONFIG_X86)) {
+		kunit_mark_skipped(test, "no local TLB flush of this kind");
 		return;
 	}
 	ptb_watch_start(test, PTB_DEADLINE);

@@ -14,15 +14,18 @@
 static const struct {
 	const char *name;
 	const char *symbol;	/* NULL: by tracepoints */
+	bool optional;		/* nothing happens where there is none */
 } counted[] = {
 	[PTB_LOCK_ROUNDS] = { "page table lock rounds", "pte_offset_map_lock" },
 	[PTB_GRABS] = { "reference grabs" },
 	[PTB_FAULTS] = { "page faults", "handle_mm_fault" },
 	[PTB_LOOKUPS] = { "folio lookups", "vm_normal_folio" },
+	[PTB_LOCAL_FLUSHES] = { "local TLB flushes", "local_flush_tlb_mkwrite", true },
 };
 
 static struct {
 	struct kprobe probe;
+	bool probed;			/* not if it is an optional one */
 	struct task_struct *task;	/* whose steps count */
 	unsigned long n;
 } count;
@@ -57,7 +60,8 @@ static void ref_mod_ret(void *data, struct page *page, int v, int ret)
 static void uncount(void *unused)
 {
 	if (count.probe.symbol_name) {
-		unregister_kprobe(&count.probe);
+		if (count.probed)
+			unregister_kprobe(&count.probe);
 	} else {
 		unregister_trace_page_ref_mod(ref_mod, NULL);
 		unregister_trace_page_ref_mod_unless(ref_mod_ret, NULL);
@@ -85,11 +89,16 @@ const char *ptb_counted_name(enum ptb_counted what)
  */
 void ptb_count_start(struct kunit *test, enum ptb_counted what)
 {
+	int ret;
+
 	memset(&count, 0, sizeof(count));
 	count.probe.symbol_name = counted[what].symbol;
 	count.probe.pre_handler = hit;
 	if (counted[what].symbol) {
-		KUNIT_ASSERT_EQ(test, register_kprobe(&count.probe), 0);
+		ret = register_kprobe(&count.probe);
+		count.probed = !ret;
+		if (ret != -ENOENT || !counted[what].optional)
+			KUNIT_ASSERT_EQ(test, ret, 0);
 	} else {
 		register_trace_page_ref_mod(ref_mod, NULL);
 		register_trace_page_ref_mod_unless(ref_mod_ret, NULL);

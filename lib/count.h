@@ -10,6 +10,7 @@ enum ptb_counted {
 	PTB_GRABS,		/* increments of a page's reference count */
 	PTB_FAULTS,		/* handle_mm_fault() */
 	PTB_LOOKUPS,		/* vm_normal_folio() */
+	PTB_LOCAL_FLUSHES,	/* local_flush_tlb_mkwrite() of x86, if there is one */
 };
 
 void ptb_count_start(struct kunit *test, enum ptb_counted what);
