@@ -20,7 +20,7 @@ FLOOR = {INSTRUCTIONS: 0.001, "ns": 0.02}
 MARGIN = 3.0
 
 # The gate for order 0: more than both of these is red, and so is a line or an
-# atomic instruction in a hundred pages.
+# atomic instruction in a hundred pages, if the same kernel's are not as far apart.
 GATE_SHARE = 0.005
 GATE_INSTRUCTIONS = 3.0
 GATE_COUNT = 0.01
@@ -29,12 +29,17 @@ GATED = ("lines", "atomics")
 
 @dataclass
 class Side:
-    """One kernel's figures of a row: a page's cost, counts by page, longest call."""
+    """One kernel's figures of a row: a page's cost, counts by page, longest call.
+
+    noise is how far the costs of its boots are apart, relative to the cost;
+    spread is how far a count's are in all repetitions, by page.
+    """
 
     cost: float
     noise: float
     longest: int
     counts: dict[str, float]
+    spread: dict[str, float]
     per_hold: float | None
     rows: list[Row] = field(repr=False)
 
@@ -50,8 +55,11 @@ class Side:
                   for name in names}
         if counted:
             counts["hold"] = median(row.counted("hold") or 0.0 for row in counted)
+        passes = [one for row in counted for one in row.counts]
+        spread = {name: (max(one[name] for one in passes) - min(one[name] for one in passes))
+                  / rows[0].pages for name in names}
         return Side(cost, (max(costs) - min(costs)) / cost if cost else 0.0,
-                    int(median(row.longest for row in rows)), counts,
+                    int(median(row.longest for row in rows)), counts, spread,
                     rows[0].pages_per_hold(), list(rows))
 
 
@@ -79,7 +87,7 @@ class Line:
     @property
     def order0(self) -> bool:
         """Is that order-0 memory, the common case?"""
-        return self.row.partition("/")[0] in ("4k", "4k-scattered")
+        return self.row.partition("/")[0] in ("4k", "4k-scattered") or self.op == "fill-4k"
 
 
 def compare(base: Sequence[Sequence[Row]], head: Sequence[Sequence[Row]]) -> list[Line]:
@@ -122,7 +130,7 @@ def _judge(line: Line) -> None:
         line.red.append(f"{more:+.1f} {line.clock} a page at order 0")
     for name in GATED:
         more = head.counts.get(name, 0.0) - base.counts.get(name, 0.0)
-        if more > GATE_COUNT:
+        if more > max(GATE_COUNT, *(side.spread.get(name, 0.0) for side in (base, head))):
             line.red.append(f"{more:+.2f} {name} a page at order 0")
 
 

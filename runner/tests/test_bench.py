@@ -119,6 +119,14 @@ class Comparing(unittest.TestCase):
         line = one(row("mremap/4k-scattered", 50), row("mremap/4k-scattered", 49, atomics=1.5))
         self.assertEqual(line.red, ["+0.50 atomics a page at order 0"])
         self.assertFalse(one(row("pin/4k/512", 50), row("pin/4k/512", 50, lines=2.005)).red)
+        # Filling memory with small pages is order 0 as well, whatever the row is called.
+        self.assertTrue(one(row("fill-4k/nothing", 50), row("fill-4k/nothing", 60)).red)
+
+    def test_counts_that_vary_by_themselves(self) -> None:
+        base = [[row("mremap/4k", 50, lines=2.0), row("mremap/4k", 50, lines=2.4)]]
+        for lines, red in ((2.5, False), (3.0, True)):
+            line = bench_compare.compare(base, [[row("mremap/4k", 50, lines=lines)]])[0]
+            self.assertEqual(bool(line.red), red, f"{lines}")
 
     def test_missing(self) -> None:
         lines = bench_compare.compare([[row("pin/4k", 1), row("pin/64k", 1)]],
