@@ -208,7 +208,8 @@ class Bench:
         trial, made = self.made[BASE, arch.name]
         run = json.loads((self.out / BASE / arch.name / "boot-1" / "run.json").read_text())
         return [f"Linux {run['kernel']['version']}, {made.compiler}",
-                f"{run['accel']}, {BENCH.smp} CPUs, {BENCH.memory} MiB; {run['qemu']}",
+                f"{run['accel']}, {BENCH.smp} CPUs, {BENCH.memory} MiB; "
+                f"{run['qemu'].replace('emulator version ', '')}",
                 f"configuration: .kunitconfig and configs/{BENCH.name}.config; "
                 f"{self.options.boots} boots of each kernel"]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
 from runner.bench_compare import Line, Side
-from runner.bench_report import TITLES, Report, by_op, columns, unit, verdict
+from runner.bench_report import TITLES, Report, by_op, columns, notes, unit, verdict
 
 W, H = 520, 250                      # of a chart
-LEFT, RIGHT, TOP, BOTTOM = 58, 12, 14, 54
+LEFT, RIGHT, TOP, BOTTOM = 58, 12, 14, 66
 BASE, HEAD = "#8a8f98", "#0b63b5"
 
 STYLE = f"""
@@ -23,6 +23,7 @@ th:first-child, td:first-child {{ text-align: left; }}
 tr.red td {{ background: #fde8e6; }} tr.faster td:nth-child(4) {{ color: #14733b; }}
 tr.slower td:nth-child(4) {{ color: #b3261e; }}
 .op {{ display: flex; flex-wrap: wrap; gap: 1.2em; align-items: flex-start; }}
+.op p {{ font-size: .87em; margin: .4em .8em; }} .charts svg {{ display: block; }}
 .facts {{ color: #4d535c; }} .RED {{ color: #b3261e; }}
 svg text {{ font: 11px sans-serif; fill: #39404a; }} svg .grid {{ stroke: #e3e6ea; }}
 svg .base {{ stroke: {BASE}; fill: {BASE}; }} svg .head {{ stroke: {HEAD}; fill: {HEAD}; }}
@@ -142,14 +143,16 @@ def _table(lines: Sequence[Line]) -> str:
 
 def _operation(op: str, lines: Sequence[Line]) -> str:
     plain = [line for line in lines if "/" not in line.row]
-    parts = [_table(lines), by_size(plain, lambda side: side.cost, unit(lines[0].clock))]
+    parts = [by_size(plain, lambda side: side.cost, unit(lines[0].clock))]
     if any(side and side.rows[0].faults for line in lines for side in (line.base, line.head)):
         parts += [distribution(line) for line in plain if line.row in ("64k", "2M-pte")]
     else:
         parts.append(by_size(plain, lambda side: side.counts.get("lines"),
                              "64-byte lines a page"))
+    said = "".join(f"<p>{escape(note)}</p>" for note in notes(lines))
     return (f"<h3>{escape(TITLES.get(op, op))}</h3>"
-            f'<div class="op">{"".join(parts)}</div>')
+            f'<div class="op"><div>{_table(lines)}{said}</div>'
+            f'<div class="charts">{"".join(parts)}</div></div>')
 
 
 def page(reports: Sequence[Report]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runner.bench_compare import FASTER, MISSING, SLOWER, Line, Side, Target, noise
+from runner.bench_compare import FASTER, MISSING, SLOWER, Line, Side, Target, fit, noise
 from runner.bench_data import INSTRUCTIONS
 
 WIDTH = 80
@@ -73,6 +73,8 @@ def change(line: Line) -> str:
     if line.verdict == MISSING:
         return "missing"
     if line.verdict in (FASTER, SLOWER):
+        if line.change >= 9:
+            return f"{1 + line.change:.1f}x"
         return f"{line.change:+.1%}" if abs(line.change) >= 0.01 else f"{line.change:+.2%}"
     return "="
 
@@ -97,9 +99,15 @@ COLUMNS: tuple[tuple[str, int, Cell], ...] = (
     ("lines a page", 14, both(lambda side: side.counts.get("lines"))),
     ("atomics a page", 14, both(lambda side: side.counts.get("atomics"))),
 )
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}" if value < 100000 else f"{value / 1000:.0f}k"
+
+
 LONGEST: tuple[tuple[str, int, Cell], ...] = (
     *COLUMNS[:4],
-    ("longest call", 15, both(lambda side: side.longest, str)),
+    ("longest call", 15, both(lambda side: side.longest, _whole)),
     ("faults", 13, both(lambda side: side.rows[0].faults, str)),
 )
 
@@ -133,7 +141,36 @@ def text(report: Report) -> list[str]:
                 _row([name for name, _, _ in table], table),
                 "-+-".join("-" * width for _, width, _ in table)]
         out += [_row([cell(line) for _, _, cell in table], table) for line in lines]
+        out += notes(lines)
     return out + ["", *verdict(report)]
+
+
+def notes(lines: Sequence[Line]) -> list[str]:
+    """What an operation's rows say together: linear by size or not, how long locks are held."""
+    out = []
+    for name in ("4k", "64k"):
+        sizes = {int(line.row.partition("/")[2]): line for line in lines
+                 if line.row.startswith(f"{name}/") and line.base and line.head}
+        fits = [fit({pages: getattr(line, side).cost for pages, line in sizes.items()})
+                for side in ("base", "head")]
+        if fits[0] and fits[1]:
+            out.append(f"{name}: " + " > ".join(
+                f"{one.call:.0f} a call + {one.page:.4g} a page" for one in fits if one)
+                + f", off up to {max(one.off for one in fits if one):.1%}")
+    shown = [line for line in lines if line.row in ("4k", "64k", "2M-pte")
+             and line.base and line.head and line.base.per_hold and line.head.per_hold]
+    if shown:
+        out.append("pages a PTL hold: " + "; ".join(
+            f"{line.row} {_figure(line.base.per_hold)} > {_figure(line.head.per_hold)}"
+            for line in shown if line.base and line.head))
+        out.append("longest PTL hold: " + "; ".join(
+            f"{line.row} {line.base.counts['hold']:.0f} > {line.head.counts['hold']:.0f}"
+            for line in shown if line.base and line.head))
+    return out
+
+
+def _figure(value: float | None) -> str:
+    return f"{value or 0.0:.3g}"
 
 
 def _row(cells: Sequence[str], table: Sequence[tuple[str, int, Cell]]) -> str:
@@ -172,6 +209,7 @@ def markdown(report: Report) -> list[str]:
                 "| " + " | ".join(name for name, _, _ in table) + " |",
                 "| --- |" + " ---: |" * (len(table) - 1)]
         out += ["| " + " | ".join(cell(line) for _, _, cell in table) + " |" for line in lines]
+        out += [text for note in notes(lines) for text in ("", note)]
     return out + ["", *(f"- {line}" for line in verdict(report))]
 
 

@@ -128,6 +128,17 @@ class Comparing(unittest.TestCase):
             line = bench_compare.compare(base, [[row("mremap/4k", 50, lines=lines)]])[0]
             self.assertEqual(bool(line.red), red, f"{lines}")
 
+    def test_linear(self) -> None:
+        found = bench_compare.fit({pages: 500 / pages + 20 for pages in (1, 16, 512, 65536)})
+        assert found
+        self.assertAlmostEqual(found.call, 500)
+        self.assertAlmostEqual(found.page, 20)
+        self.assertAlmostEqual(found.off, 0)
+        bent = bench_compare.fit({1: 520, 16: 52, 512: 21, 65536: 40})
+        assert bent
+        self.assertGreater(bent.off, 0.2)
+        self.assertIsNone(bench_compare.fit({1: 520, 16: 52}))
+
     def test_missing(self) -> None:
         lines = bench_compare.compare([[row("pin/4k", 1), row("pin/64k", 1)]],
                                       [[row("pin/64k", 1)]])
