@@ -59,7 +59,7 @@ class Side:
         spread = {name: (max(one[name] for one in passes) - min(one[name] for one in passes))
                   / rows[0].pages for name in names}
         return Side(cost, (max(costs) - min(costs)) / cost if cost else 0.0,
-                    int(median(row.longest for row in rows)), counts, spread,
+                    int(median(row.worst for row in rows)), counts, spread,
                     rows[0].pages_per_hold(), list(rows))
 
 

@@ -51,6 +51,19 @@ class Row:
         return median(count[what] for count in self.counts) if self.counts else None
 
     @property
+    def worst(self) -> int:
+        """The longest call that half of the repetitions have.
+
+        The longest of all may be one that an interrupt came into.
+        """
+        needed = (len(self.passes) + 1) // 2
+        for cost, times in sorted(self.histogram, reverse=True):
+            needed -= times
+            if needed <= 0:
+                return cost
+        return self.longest
+
+    @property
     def exact(self) -> bool:
         """Are costs instructions that the plugin counted one by one?"""
         return self.clock == INSTRUCTIONS and bool(self.counts)

@@ -139,6 +139,14 @@ class Comparing(unittest.TestCase):
         self.assertGreater(bent.off, 0.2)
         self.assertIsNone(bench_compare.fit({1: 520, 16: 52}))
 
+    def test_longest_without_interrupts(self) -> None:
+        one_row = row("reuse/64k", 100)
+        one_row.passes *= 5
+        one_row.histogram = [(20, 4800), (1504, 319), (7648, 1)]
+        self.assertEqual(one_row.worst, 1504)
+        one_row.histogram = [(20, 4800), (1504, 317), (7648, 3)]
+        self.assertEqual(one_row.worst, 7648)
+
     def test_missing(self) -> None:
         lines = bench_compare.compare([[row("pin/4k", 1), row("pin/64k", 1)]],
                                       [[row("pin/64k", 1)]])
