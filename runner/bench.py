@@ -238,7 +238,8 @@ def run(options: Options) -> int:
                     problems += bench.measure(kernel, arch, number)
             results.write_json(bench.out / f"{arch.name}.json", {
                 "arch": arch.name, "base": kernels[0].label, "head": kernels[1].label,
-                "series": kernels[1].series, "filter": options.glob, "facts": bench.facts(arch), "problems": problems})
+                "series": kernels[1].series, "filter": options.glob,
+                "facts": bench.facts(arch), "problems": problems})
             reports.append(load(bench.out / BASE, bench.out / HEAD, bench.out, arch.name))
     return finish(reports, bench.out, elapsed(time.monotonic() - start))
 

@@ -8,7 +8,7 @@ the sources, not in what a boot says about itself.
 import fnmatch
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,24 +28,37 @@ NAME = re.compile(r"\.name\s*=\s*\"([^\"]+)\"")
 TEST_CASES = re.compile(r"\.test_cases\s*=\s*(\w+)")
 
 
+def suite_bodies(text: str) -> Iterator[tuple[str, str]]:
+    """The name of each suite in C text, and what stands in its braces."""
+    for body in SUITE.findall(COMMENT.sub(" ", text)):
+        name = NAME.search(body)
+        if name:
+            yield name.group(1), body
+
+
+def sources(folder: Path = REPO / "kunit") -> Iterator[str]:
+    """The C text of each file of folder that has suites."""
+    return (path.read_text(errors="replace") for path in sorted(folder.glob("*_kunit.c")))
+
+
 def scan_text(text: str) -> Cases:
     """Find the suites and cases in one C file."""
     text = COMMENT.sub(" ", text)
     arrays: Cases = {array: {case: "_PARAM" in macro for macro, case in CASE.findall(body)}
                      for array, body in ARRAY.findall(text)}
     suites: Cases = {}
-    for body in SUITE.findall(text):
-        name, cases = NAME.search(body), TEST_CASES.search(body)
-        if name and cases:
-            suites[name.group(1)] = arrays.get(cases.group(1), {})
+    for name, body in suite_bodies(text):
+        cases = TEST_CASES.search(body)
+        if cases:
+            suites[name] = arrays.get(cases.group(1), {})
     return suites
 
 
 def scan(folder: Path = REPO / "kunit") -> Cases:
     """Find the suites and cases in folder's *_kunit.c; raises Trouble if there are none."""
     suites: Cases = {}
-    for path in sorted(folder.glob("*_kunit.c")):
-        suites |= scan_text(path.read_text(errors="replace"))
+    for text in sources(folder):
+        suites |= scan_text(text)
     if not any(suites.values()):
         raise Trouble(f"no KUnit case in {folder}: this checkout is not complete")
     return suites

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.expected import COMMENT, NAME, SUITE
+from runner import expected
 from runner.paths import REPO
 
 WHOLE = "console.log"
 SLOW = "console-slow.log"
 LOGS = (WHOLE, SLOW)
+SPEED = re.compile(r"\.speed\s*=\s*KUNIT_SPEED_SLOW\b")
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,8 @@ class Part:
 
 def slow_suites(folder: Path = REPO / "kunit") -> frozenset[str]:
     """The suites in folder whose attributes call them slow."""
-    found = set()
-    for path in sorted(folder.glob("*_kunit.c")):
-        for body in SUITE.findall(COMMENT.sub(" ", path.read_text(errors="replace"))):
-            name = NAME.search(body)
-            if name and re.search(r"\.speed\s*=\s*KUNIT_SPEED_SLOW\b", body):
-                found.add(name.group(1))
-    return frozenset(found)
+    return frozenset(name for text in expected.sources(folder)
+                     for name, body in expected.suite_bodies(text) if SPEED.search(body))
 
 
 def split(suites: Iterable[str], slow: frozenset[str]) -> list[Part]:

@@ -18,8 +18,8 @@ from runner.ktap import FAIL, SKIP
 from runner.paths import TEMP_MARK, remove
 
 # All that a result folder ever holds.
-FILES = frozenset(("run.json", "expected.json", "skips", "demand", "base.json", "config", "build.log", *parts.LOGS,
-                   "ktap.txt", "result.json", "junit.xml", "counts.txt", "rows.json"))
+FILES = frozenset(("run.json", "expected.json", "skips", "demand", "base.json", "config",
+                   "build.log", *parts.LOGS, "ktap.txt", "result.json", "junit.xml", "counts.txt", "rows.json"))
 BOOT = re.compile(r"boot-\d+")
 HALF_WRITTEN = re.compile(rf"\.(.+){re.escape(TEMP_MARK)}\d+")  # see write_json()
 
