@@ -1,40 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The commands a person types; kbuild reads Kbuild instead.
-#   KDIR=/path/to/linux  PATCH=file-or-folder  OUT=dir  FILTER=suite.case
-#   BOOTS=n  SEED=n  ARCH=arm64|x86_64  VARIANT=name
-#   SERIES='name ...'  RESUME=1  EACH=1 (series)  BASE=  HEAD= (bench)
-#   TARGET=name (series-check)
+# The commands a person types; kbuild reads Kbuild instead. Each takes variables:
 
-TREE = $(if $(KDIR),--kdir '$(KDIR)') $(if $(PATCH),--patch '$(PATCH)')
-KEEP = $(if $(OUT),--out '$(OUT)') $(if $(FILTER),--filter '$(FILTER)') $(if $(SEED),--seed $(SEED))
-OPTS = $(TREE) $(KEEP) $(if $(BOOTS),--boots $(BOOTS))
-WHICH = $(if $(ARCH),--arch $(ARCH)) $(if $(VARIANT),--variant $(VARIANT))
+TAKES_run          = ARCH VARIANT FILTER PATCH KDIR OUT SEED BOOTS PATIENCE
+TAKES_test         = ARCH FILTER PATCH KDIR OUT SEED BOOTS PATIENCE
+TAKES_test-all     = $(TAKES_test)
+TAKES_series       = SERIES ARCH VARIANT FILTER EACH RESUME KDIR OUT SEED PATIENCE ROOT
+TAKES_bench        = BASE HEAD ARCH FILTER BOOTS KDIR OUT PATIENCE ROOT
+TAKES_series-check = SERIES TARGET KDIR ROOT
+TAKES_selftests    = ARCH PATCH KDIR OUT PATIENCE
+TAKES_kernel       = ARCH PATCH KDIR
+TAKES_check        = PATCH KDIR
+TAKES_unit         =
 
-.PHONY: run test test-all series series-check selftests bench kernel check unit help
+COMMANDS = run test test-all series bench series-check selftests kernel check unit
 
-run:
-	@./ptebatch run $(OPTS) $(WHICH)
-test:
-	@./ptebatch test $(OPTS)
-test-all:
-	@./ptebatch test-all $(OPTS)
-series:
-	@./ptebatch series $(SERIES) $(if $(KDIR),--kdir '$(KDIR)') $(KEEP) $(WHICH) \
-		$(if $(RESUME),--resume) $(if $(EACH),--each)
-bench:
-	@./ptebatch bench $(or $(BASE),base) $(HEAD) $(if $(KDIR),--kdir '$(KDIR)') $(KEEP) \
-		$(if $(BOOTS),--boots $(BOOTS)) $(if $(ARCH),--arch $(ARCH))
-series-check:
-	@./ptebatch series-check $(SERIES) $(if $(KDIR),--kdir '$(KDIR)') \
-		$(if $(TARGET),--target '$(TARGET)')
-selftests:
-	@./ptebatch selftests $(TREE) $(if $(OUT),--out '$(OUT)') $(if $(ARCH),--arch $(ARCH))
-kernel:
-	@./ptebatch kernel $(TREE)
-check:
-	@./ptebatch check $(TREE)
-unit:
-	@./ptebatch unit
+# Each is an option of ./ptebatch; these have no value, or come without a name.
+option = $(if $($1),--$(shell echo $1 | tr A-Z a-z) '$($1)')
+SWITCHES = RESUME EACH
+WORDS = SERIES BASE HEAD
+BASE ?= $(if $(HEAD),base)
+
+GIVEN = $(foreach v,$(.VARIABLES),$(if $(filter command,$(origin $v)),$v))
+check = $(foreach v,$(filter-out $(TAKES_$@),$(GIVEN)),$(error make $@ takes no $v, \
+	only: $(or $(TAKES_$@),no variable)))
+options = $(foreach v,$(filter-out $(SWITCHES) $(WORDS),$(TAKES_$@)),$(call option,$v)) \
+	$(foreach v,$(filter $(SWITCHES),$(TAKES_$@)),$(if $($v),--$(if $(filter EACH,$v),each,resume)))
+
+.PHONY: $(COMMANDS) help
+.DEFAULT_GOAL = run
+
+$(COMMANDS):
+	$(check)@./ptebatch $@ $(foreach v,$(filter $(WORDS),$(TAKES_$@)),$($v)) $(strip $(options))
 help:
 	@./ptebatch --help

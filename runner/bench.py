@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from runner import am, bench_compare, bench_data, bench_html, bench_report, boot, build, \
-    expected, packages, proc, report, results, series, tree
+    expected, packages, place, proc, report, results, series, tree
 from runner.bench_data import Row
 from runner.bench_report import Report
 from runner.errors import Trouble
 from runner.judge import PASSED
 from runner.paths import REPO, Cache
+from runner.place import Place
 from runner.progress import elapsed
-from runner.session import out_folder
 from runner.tree import Tree
 from runner.trial import Trial
 from runner.variants import Arch, Variant, pick
@@ -111,6 +111,9 @@ def kernel_of(side: str, spec: str, root: Path | None = None) -> Kernel:
         folder = (root or series.ROOT) / word
         # A folder is taken for what it is named, wherever it stands.
         path = folder if folder.is_dir() and "/" not in word else Path(word)
+        if not path.exists():
+            raise Trouble(f"{side.upper()}={word} is no series, patch or folder of patches: the "
+                          f"series are {', '.join(one.name for one in series.load(root))}")
         patches += tree.expand([path])
         names.append(path.resolve().name)
     return Kernel(side, spec, tuple(patches), tuple(names))
@@ -142,12 +145,10 @@ def build_plugin(cache: Cache) -> Path:
 
 @dataclass
 class Bench:
-    """One run of the command, holding the cache's lock."""
+    """One run of the command."""
 
     options: Options
-    cache: Cache
-    lock: int
-    out: Path
+    here: Place
     cases: expected.Cases
     kernels: tuple[Kernel, Kernel]
     plugin: Path
@@ -163,7 +164,7 @@ class Bench:
                 trial = Measuring(made_of, arch, BENCH, self.cases, SEED, self.options.glob,
                                   self.options.patience * 4, kernel.patches,
                                   plugin=self.plugin)
-                made = trial.build(self.cache, self.lock)
+                made = trial.build(self.here.cache, self.here.lock)
                 if not made.ok:
                     lines = build.first_errors(made.log)
                     raise Trouble(f"{kernel.side} does not build for {arch.name}: "
@@ -172,7 +173,7 @@ class Bench:
 
     def aside(self, kernel: Kernel, trial: Trial, made: build.Build) -> build.Build:
         """Copy what is needed to boot to a folder where the next build leaves it alone."""
-        folder = self.cache.root / "bench" / f"{trial.name}-{kernel.side}"
+        folder = self.here.cache.root / "bench" / f"{trial.name}-{kernel.side}"
         image = boot.machine(trial.tree.path, trial.arch).kernel
         for name in (image, ".config"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -187,26 +188,26 @@ class Bench:
         image = made.folder / boot.machine(trial.tree.path, arch).kernel
         accel, _ = boot.accelerator(arch, trial.tree.path, image)
         trial = replace(trial, args={"ptebatch.clock": "icount" if accel == "tcg" else "ns"})
-        place = self.out / kernel.side / arch.name / f"boot-{number}"
+        kept = self.here.out / kernel.side / arch.name / f"boot-{number}"
         print(f"\n{kernel.side} ({kernel.label}), boot {number} of {self.options.boots}",
               flush=True)
-        result = trial.run(made, place)
+        result = trial.run(made, kept)
         wrong = []
         if result.verdict != PASSED:
-            report.show(result, place)
-            wrong.append(f"{kernel.side}, boot {number}: {result.verdict}, see {place}")
+            report.show(result, kept)
+            wrong.append(f"{kernel.side}, boot {number}: {result.verdict}, see {kept}")
         try:
-            rows = bench_data.read(packages.read_lines(place / "ktap.txt"),
-                                   packages.read_lines(place / COUNTS))
+            rows = bench_data.read(packages.read_lines(kept / "ktap.txt"),
+                                   packages.read_lines(kept / COUNTS))
         except ValueError as error:
             return wrong + [f"{kernel.side}, boot {number}: {error}"]
-        results.write_json(place / ROWS, bench_data.to_json(rows))
+        results.write_json(kept / ROWS, bench_data.to_json(rows))
         return wrong
 
     def facts(self, arch: Arch) -> list[str]:
         """What a reader has to know about the figures."""
         trial, made = self.made[BASE, arch.name]
-        run = json.loads((self.out / BASE / arch.name / "boot-1" / "run.json").read_text())
+        run = json.loads((self.here.out / BASE / arch.name / "boot-1" / "run.json").read_text())
         return [f"Linux {run['kernel']['version']}, {made.compiler}",
                 f"{run['accel']}, {BENCH.smp} CPUs, {BENCH.memory} MiB; "
                 f"{run['qemu'].replace('emulator version ', '')}",
@@ -221,14 +222,11 @@ def run(options: Options) -> int:
                kernel_of(HEAD, options.head, options.root))
     cases = expected.select(scan(), options.glob)
     targets(())     # mistakes show now, not after a build
-    cache = Cache()
-    packages.ensure(packages.wanted(arches), cache)
     start = time.monotonic()
-    with cache.locked() as lock:
-        origin = tree.open_origin(cache, options.kdir)
-        bench = Bench(options, cache, lock, out_folder(options.out, cache), cases, kernels,
-                      build_plugin(cache))
-        bench.trees = {kernel.side: tree_of(cache, origin, kernel) for kernel in kernels}
+    with place.opened(options.out, packages.wanted(arches)) as here:
+        origin = tree.open_origin(here.cache, options.kdir)
+        bench = Bench(options, here, cases, kernels, build_plugin(here.cache))
+        bench.trees = {kernel.side: tree_of(here.cache, origin, kernel) for kernel in kernels}
         bench.build_all(arches)
         reports = []
         for arch in arches:
@@ -236,12 +234,12 @@ def run(options: Options) -> int:
             for number in range(1, options.boots + 1):
                 for kernel in kernels:
                     problems += bench.measure(kernel, arch, number)
-            results.write_json(bench.out / f"{arch.name}.json", {
+            results.write_json(here.out / f"{arch.name}.json", {
                 "arch": arch.name, "base": kernels[0].label, "head": kernels[1].label,
                 "series": kernels[1].series, "filter": options.glob,
                 "facts": bench.facts(arch), "problems": problems})
-            reports.append(load(bench.out / BASE, bench.out / HEAD, bench.out, arch.name))
-    return finish(reports, bench.out, elapsed(time.monotonic() - start))
+            reports.append(load(here.out / BASE, here.out / HEAD, here.out, arch.name))
+    return finish(reports, here.out, elapsed(time.monotonic() - start))
 
 
 def replace_variant(name: str) -> Arch:
@@ -259,11 +257,11 @@ def targets(names: Iterable[str]) -> list[bench_compare.Target]:
 def boots_of(folder: Path) -> list[list[Row]]:
     """What the boots below folder measured; raises Trouble if that is nothing."""
     found = []
-    for place in sorted(folder.glob(f"boot-*/{ROWS}")):
+    for kept in sorted(folder.glob(f"boot-*/{ROWS}")):
         try:
-            found.append(bench_data.from_json(json.loads(place.read_text())))
+            found.append(bench_data.from_json(json.loads(kept.read_text())))
         except ValueError as error:
-            raise Trouble(f"{place} cannot be read: {error}") from error
+            raise Trouble(f"{kept} cannot be read: {error}") from error
     if not found:
         raise Trouble(f"no {ROWS} of any boot below {folder}: name a result of make bench")
     return found

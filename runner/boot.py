@@ -6,6 +6,7 @@ run the guest, and it notices neither silence nor a hang.
 """
 
 import contextlib
+import functools
 import importlib
 import os
 import re
@@ -19,12 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from runner import proc
+from runner import packages, proc
 from runner.errors import Trouble
-from runner.paths import REPO
+from runner.paths import REPO, Cache
 from runner.variants import KERNEL_ARGS, Arch, Variant
 
 PROBE_SECONDS = 10.0
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 ENDED, SILENT, OVERTIME = "ended", "silent", "overtime"
 
 
@@ -149,8 +151,8 @@ def run_all(jobs: Sequence[tuple[Sequence[str], Path]], limits: Limits,
     Nothing of them is left running, whichever way this function is left.
     """
     start = time.monotonic()
+    guests: list[_Guest] = []
     with contextlib.ExitStack() as stack:
-        guests = []
         for command, console in jobs:
             out = stack.enter_context(open(console, "wb", buffering=0))
             child = stack.enter_context(proc.group(command, stdout=subprocess.PIPE))
@@ -160,8 +162,8 @@ def run_all(jobs: Sequence[tuple[Sequence[str], Path]], limits: Limits,
             ready, _, _ = select.select(list(alive), [], [], 0.2)
             for source, number in alive.items():
                 _attend(guests[number], source in ready, start, limits,
-                        lambda data, number=number: tick(number, data))
-        return [guest.boot for guest in guests if guest.boot]
+                        functools.partial(tick, number))
+    return [guest.boot for guest in guests if guest.boot]
 
 
 def _attend(guest: _Guest, ready: bool, start: float, limits: Limits,
@@ -190,7 +192,7 @@ _chosen: dict[str, tuple[str, str]] = {}
 
 
 def accelerator(arch: Arch, tree: Path, image: Path) -> tuple[str, str]:
-    """Choose kvm or tcg, and say why; asks a real boot, once a run.
+    """Choose kvm or tcg, and say why; asks a real boot, unless that is known to fail here.
 
     A KVM that opens may still not run a stock kernel: on some nested hosts
     the guest hangs at its first instruction.
@@ -206,12 +208,18 @@ def _choose(arch: Arch, tree: Path, image: Path) -> tuple[str, str]:
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg", "emulated (TCG): no usable /dev/kvm"
     what = machine(tree, arch)
+    why = f"emulated (TCG): /dev/kvm opens, but a guest said nothing in {PROBE_SECONDS:.0f} s"
+    # That costs time to find out, and does not change until the host or QEMU does.
+    known = Cache().root / "no-kvm"
+    here = f"{packages.qemu_version(arch)}, boot {BOOT_ID.read_text().strip()}"
+    if here in packages.read_lines(known):
+        return "tcg", why
     command = qemu_command(what, arch, Variant("probe", "", smp=1), "kvm", image,
                            f"{what.args} panic=-1 kunit.enable=0")
     if kvm_boots(command):
         return "kvm", "KVM"
-    return "tcg", (f"emulated (TCG): /dev/kvm opens, but a guest said nothing "
-                   f"in {PROBE_SECONDS:.0f} s")
+    known.write_text(f"{here}\n")
+    return "tcg", why
 
 
 def kvm_boots(command: Sequence[str], patience: float = PROBE_SECONDS) -> bool:

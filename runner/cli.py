@@ -3,13 +3,18 @@
 
 import argparse
 import errno
+import math
 import sys
 from pathlib import Path
 
 from runner import bench, check, proc, selftests, seriescheck, session, stack, unit
 from runner.errors import Stopped, Trouble
 from runner.targets import TARGETS
-from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS
+from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS, pick
+
+SEED_MAX = (1 << 32) - 1
+FULL = (errno.ENOSPC, errno.EDQUOT)
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,6 +39,8 @@ def parser() -> argparse.ArgumentParser:
         if name == "run":
             sub.add_argument("--arch", default="arm64", help=", ".join(ARCHES))
             sub.add_argument("--variant", default="plain", help=", ".join(VARIANTS))
+        else:
+            sub.add_argument("--arch", help=f"only this one of {', '.join(ARCHES)}")
         sub.add_argument("--boots", type=_positive, default=1, metavar="N",
                          help="boot each kernel N times and judge each boot")
         _boot_options(sub)
@@ -79,7 +86,9 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--arch", action="append", help=f"only this one of {', '.join(ARCHES)}")
     sub.add_argument("--out", type=Path, metavar="DIR", help="where results go")
     _patience_option(sub)
-    _tree_options(command("kernel", "prepare a kernel tree and print the stock command for it"))
+    sub = command("kernel", "prepare a kernel tree and print the stock command for it")
+    _tree_options(sub)
+    sub.add_argument("--arch", default="arm64", help=", ".join(ARCHES))
     sub = command("check", "checkpatch, sparse, W=1 and kernel-doc on kunit/ and lib/")
     _tree_options(sub)
     sub = command("judge", "judge kept results again")
@@ -91,13 +100,13 @@ def parser() -> argparse.ArgumentParser:
 def _boot_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--filter", default="", metavar="GLOB",
                      help="only these cases: SUITE or SUITE.CASE, * and ? are wild")
-    sub.add_argument("--seed", type=int, help="seed for random choices (default: random)")
+    sub.add_argument("--seed", type=_seed, help="seed for random choices (default: random)")
     sub.add_argument("--out", type=Path, metavar="DIR", help="where results go")
     _patience_option(sub)
 
 
 def _patience_option(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--patience", type=float, default=1.0, metavar="FACTOR",
+    sub.add_argument("--patience", type=_factor, default=1.0, metavar="FACTOR",
                      help="stretch the watchdog's limits, for a slow machine")
 
 
@@ -112,10 +121,26 @@ def _tree_options(sub: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    # What the kernel's parameter takes; it leaves out any other with a remark.
+    if not text.isdecimal() or int(text) > SEED_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to {SEED_MAX}")
+    return int(text)
+
+
+def _factor(text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 0 < factor < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return factor
 
 
 def dispatch(args: argparse.Namespace) -> int:
@@ -127,7 +152,7 @@ def dispatch(args: argparse.Namespace) -> int:
     if args.command == "check":
         return check.main(args.kdir, args.patch)
     if args.command == "kernel":
-        return session.kernel(args.kdir, args.patch)
+        return session.kernel(args.kdir, args.patch, args.arch)
     if args.command == "compare":
         return bench.compare_again(args.before, args.after)
     if args.command == "bench":
@@ -149,7 +174,11 @@ def dispatch(args: argparse.Namespace) -> int:
                               patience=args.patience, compare=args.command == "run")
     if args.command == "run":
         return session.run(options, [(args.arch, args.variant)], units=False)
-    return session.run(options, list(TEST if args.command == "test" else TEST_ALL), units=True)
+    if args.arch:
+        pick(args.arch, "plain")
+    wanted = [one for one in (TEST if args.command == "test" else TEST_ALL)
+              if args.arch in (None, one[0])]
+    return session.run(options, wanted, units=True)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -163,13 +192,14 @@ def main(argv: list[str] | None = None) -> int:
         print(f"ptebatch: {trouble}", file=sys.stderr)
         return 2
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+        if error.errno not in FULL + REFUSED:
             raise
+        advice = "free some space there" if error.errno in FULL else "change its permissions"
         sys.stdout.flush()
-        print(f"ptebatch: {error.filename or 'writing'}: {error.strerror}; free some space there, "
-              "or set PTEBATCH_CACHE or OUT to another folder", file=sys.stderr)
+        print(f"ptebatch: {error.filename or 'writing'}: {error.strerror}: {advice}, or choose "
+              "another place (KDIR, PATCH, OUT or PTEBATCH_CACHE)", file=sys.stderr)
         return 2
-    except Stopped:
+    except Stopped as stopped:
         sys.stdout.flush()
-        print("ptebatch: stopped; nothing half-made was kept", file=sys.stderr)
+        print(f"ptebatch: stopped by {stopped}; nothing half-made was kept", file=sys.stderr)
         return 130

@@ -80,6 +80,7 @@ PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in (
     ("refcount", r"refcount_t: "),
 ))
 DROPPED = re.compile(r"\*\* (\d+) printk messages dropped \*\*")
+REFUSED = re.compile(r".+: `.*' (invalid|too large) for parameter `.*'$")  # kernel/params.c
 PANIC = re.compile(r"Kernel panic - not syncing(: )?(.*)")
 CUT = re.compile(r"-+\[ cut here \]-+")
 END_TRACE = re.compile(r"---\[ end (trace|Kernel panic)")
@@ -141,6 +142,11 @@ def _another(first: str, text: str) -> bool:
     # BUG, then the oops it raises; a fault, then its Oops line.
     return not (kind in ("BUG", "page-table check", "oops", "soft lockup", "RCU stall", "KASAN")
                 and other in ("oops", "BUG") and not text.startswith("kernel BUG at"))
+
+
+def refused(lines: Sequence[Line]) -> Iterator[Line]:
+    """The lines in which the kernel says that it does not take an argument."""
+    return (line for line in lines if REFUSED.match(line.text))
 
 
 def panic(lines: Iterable[Line]) -> Line | None:

@@ -11,4 +11,4 @@ class Trouble(Exception):
 
 
 class Stopped(Exception):
-    """Ctrl-C, SIGTERM or SIGHUP arrived; whatever was half-made must go."""
+    """Ctrl-C, SIGTERM or SIGHUP arrived (its name is the text); whatever was half-made must go."""

@@ -7,6 +7,7 @@ judged again, by a newer judge too.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,12 +33,14 @@ SPLAT = "splat"
 FAILED = "failed case"
 LOST = "lost messages"
 UNEXPECTED_SKIP = "unexpected skip"
+REFUSED = "argument refused"
+NOTHING = "nothing ran"
 TOO_EARLY = "passed too early"
 NOT_BATCHED = "not batched"
 PASSED = "pass"
 CUT_SHORT = (BOOT_FAILED, PANIC, HANG, EARLY, MISSING)
 KINDS = (BUILD_FAILED, BOOT_FAILED, PANIC, HANG, EARLY, SPLAT, FAILED, LOST, MISSING,
-         EXTRA, UNEXPECTED_SKIP, TOO_EARLY, NOT_BATCHED)
+         EXTRA, REFUSED, UNEXPECTED_SKIP, TOO_EARLY, NOT_BATCHED, NOTHING)
 
 
 @dataclass
@@ -164,6 +167,7 @@ class _Boot(_Judge):
         self.judge_end()
         self.judge_splats()
         self.judge_lost()
+        self.judge_refused()
         self.judge_missing()
 
     def name_unfinished(self) -> None:
@@ -331,6 +335,11 @@ class _Boot(_Judge):
             self.add(LOST, "", f"console lost {sum(count for count, _ in lost)} messages",
                      [f"{line.text.strip()}: {self.owner_of(line)[0]}" for _, line in lost])
 
+    def judge_refused(self) -> None:
+        """What the kernel did not take of its command line was not tested with."""
+        for line in console.refused(self.lines):
+            self.add(REFUSED, "", line.text.strip())
+
     def judge_missing(self) -> None:
         """Compare what ran with what exists."""
         ran: dict[str, set[str]] = {}
@@ -362,6 +371,7 @@ class _Whole(_Judge):
         """Judge the results."""
         self.judge_demand()
         self.judge_base()
+        self.judge_nothing()
         self.note_mended()
 
     def judge_demand(self) -> None:
@@ -417,6 +427,16 @@ class _Whole(_Judge):
         return (self.demand is not None and self.demand.strict
                 and found.base_reason.startswith(batched.REASON)
                 and not self.demand.passes(f"{leaf.suite}.{leaf.case}", leaf.row))
+
+    def judge_nothing(self) -> None:
+        """Only skips are no result, unless they stand for rows that ran, and failed."""
+        leaves = self.result.leaves
+        if not leaves or self.result.problems or any(
+                leaf.judged != SKIP or leaf.reason.startswith(expected.XFAIL) for leaf in leaves):
+            return
+        reasons = Counter(leaf.reason for leaf in leaves)
+        self.add(NOTHING, "", "every row was skipped: try another VARIANT or FILTER",
+                 [f"{count} times: {reason}" for reason, count in reasons.most_common()])
 
     def note_mended(self) -> None:
         """Say which expected failures no longer fail.

@@ -22,14 +22,18 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def stop_on_signals() -> None:
-    """Turn SIGINT, SIGTERM and SIGHUP into Stopped, raised where we are."""
-    def stop(_number: int, _frame: FrameType | None) -> None:
+    """Turn SIGINT, SIGTERM and SIGHUP into Stopped, raised where we are.
+
+    One that was ignored when we began stays so: that is what nohup is for.
+    """
+    def stop(got: int, _frame: FrameType | None) -> None:
         # One is enough: a second must not interrupt the cleaning up.
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
-        raise Stopped
+        raise Stopped(signal.Signals(got).name)
     for number in SIGNALS:
-        signal.signal(number, stop)
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, stop)
 
 
 def _default_signals() -> None:
@@ -123,7 +127,7 @@ def run_to_end(argv: Sequence[str | Path], log: Path, *, env: Mapping[str, str] 
     """
     stops: list[int] = []
     before = {number: signal.signal(number, lambda got, _: stops.append(got))
-              for number in SIGNALS}
+              for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN}
     try:
         with open(log, "ab") as out:
             child = subprocess.Popen([str(arg) for arg in argv], env=env, stdout=out,

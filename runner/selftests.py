@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner import am, boot, build, console, packages, programs, results, series, tree, userland
+from runner import am, boot, build, console, packages, place, programs, results, series, \
+    tree, userland
 from runner.errors import Trouble
 from runner.paths import Cache
+from runner.place import Place
 from runner.programs import Difference, Outcome
 from runner.progress import Progress, elapsed
-from runner.session import out_folder
 from runner.tree import Origin, Tree
 from runner.variants import Arch, Variant, pick
 
@@ -58,29 +59,26 @@ class Report:
 def run(options: Options) -> int:
     """Build, boot and compare; returns the exit status."""
     arches = [pick(name, "plain")[0] for name in options.arches]
-    cache = Cache()
+    files = tree.expand(options.patches)
     build.check_configured(GUEST)
-    packages.ensure([*packages.wanted(arches), *userland.packages(arches)], cache)
     start = time.monotonic()
     reports = []
-    with cache.locked() as lock:
-        origin = tree.open_origin(cache, options.kdir)
-        patched = _patched(cache, origin, options.patches)
-        out = out_folder(options.out, cache)
-        out.mkdir(parents=True, exist_ok=True)
+    with place.opened(options.out, [*packages.wanted(arches),
+                                    *userland.packages(arches)]) as here:
+        origin = tree.open_origin(here.cache, options.kdir)
+        patched = _patched(here.cache, origin, files)
         for arch in arches:
-            reports.append(_one(cache, origin.tree(), patched, arch, out / arch.name, lock,
-                                options.patience))
+            reports.append(_one(here, origin.tree(), patched, arch, options.patience))
             print("\n".join(lines(reports[-1])), flush=True)
     print(f"{len([report for report in reports if not report.problems])} of {len(reports)} "
-          f"architectures as on the base, {elapsed(time.monotonic() - start)}; {out}")
+          f"architectures as on the base, {elapsed(time.monotonic() - start)}; {here.out}")
     return 1 if any(report.problems for report in reports) else 0
 
 
 def _patched(cache: Cache, origin: Origin, patches: Sequence[Path]) -> Tree:
     """The tree with the given patches, or else with all series in order."""
     if patches:
-        return origin.tree(tree.expand(patches))
+        return origin.tree(patches)
     steps = am.apply(cache, origin, [patch for one in series.load() for patch in one.patches])
     wrong = next((step for step in steps if step.error), None)
     if wrong:
@@ -88,9 +86,9 @@ def _patched(cache: Cache, origin: Origin, patches: Sequence[Path]) -> Tree:
     return origin.tree_of(steps[-1].commit, sum(not step.seen for step in steps))
 
 
-def _one(cache: Cache, base: Tree, patched: Tree, arch: Arch, out: Path, lock: int,
-         patience: float) -> Report:
+def _one(here: Place, base: Tree, patched: Tree, arch: Arch, patience: float) -> Report:
     """Both kernels of one architecture."""
+    cache, lock, out = here.cache, here.lock, here.out / arch.name
     out.mkdir(exist_ok=True)
     base.check_out()
     image = _kernel(cache, base, arch, out / "kernel-base", lock)

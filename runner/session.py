@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """A whole run: packages, tree, builds, boots, judgements, report."""
 
-import os
 import random
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from runner import expected, judge, packages, report, results, series, tree, trial, unit
+from runner import expected, judge, packages, place, report, results, series, tree, trial, unit
 from runner.baseline import baseline, compared
 from runner.build import check_configured
 from runner.errors import Trouble
 from runner.judge import Judgement
 from runner.paths import Cache
+from runner.place import Place
 from runner.progress import Progress
 from runner.tree import Tree
 from runner.trial import Trial
@@ -36,14 +35,12 @@ class Options:
 
 @dataclass
 class Session:
-    """One run of the command, holding the cache's lock."""
+    """One run of the command."""
 
     options: Options
-    cache: Cache
-    lock: int
+    here: Place
     tree: Tree
     base: Tree | None       # to compare with
-    out: Path
     cases: expected.Cases
     done: list[tuple[str, Judgement]] = field(default_factory=list)
 
@@ -51,17 +48,17 @@ class Session:
         """Build one kernel and boot it as often as asked."""
         trial = self.trial(arch, variant)
         self.tree.check_out()
-        made = trial.build(self.cache, self.lock)
+        made = trial.build(self.here.cache, self.here.lock)
         boots = self.options.boots if made.ok else 1
         for number in range(1, boots + 1):
-            place = f"{trial.name}/boot-{number:02}" if boots > 1 else trial.name
+            name = f"{trial.name}/boot-{number:02}" if boots > 1 else trial.name
             if number == 1 and boots > 1:
-                results.discard(self.out / trial.name)
+                results.discard(self.here.out / trial.name)
             if number > 1 and self.options.seed is None:
                 trial = replace(trial, seed=new_seed())
-            result = trial.run(made, self.out / place)
-            self.done.append((place, result))
-            report.show(result, self.out / place)
+            result = trial.run(made, self.here.out / name)
+            self.done.append((name, result))
+            report.show(result, self.here.out / name)
             yield result
 
     def trial(self, arch: Arch, variant: Variant) -> Trial:
@@ -75,8 +72,8 @@ class Session:
         patched = replace(plain, patches=tuple(options.patches), args=args, demand=demand)
         if self.base is None:
             return patched
-        result, folder = baseline(replace(plain, tree=self.base), self.cache, self.lock,
-                                  options.seed)
+        result, folder = baseline(replace(plain, tree=self.base), self.here.cache,
+                                  self.here.lock, options.seed)
         print(f"base: {report.verdict_line(result, folder)}", flush=True)
         return compared(patched, result)
 
@@ -105,7 +102,7 @@ def run(options: Options, wanted: Sequence[tuple[str, str]], units: bool) -> int
         status = 2
     total = [sum(column) for column in zip(*counts)]
     print(report.counts_line(*total), flush=True)
-    return status or (1 if total[1] or not total[0] else 0)
+    return status or (1 if total[1] else 0)
 
 
 def _run(options: Options, wanted: Sequence[tuple[str, str]],
@@ -120,11 +117,11 @@ def _run(options: Options, wanted: Sequence[tuple[str, str]],
     if options.out:
         for arch, variant in kernels:
             results.check_replaceable(options.out.absolute() / f"{arch.name}-{variant.name}")
-    cache = Cache()
-    packages.ensure(packages.wanted(list(dict.fromkeys(arch for arch, _ in kernels))), cache)
-    with cache.locked() as lock:
-        origin = tree.open_origin(cache, options.kdir)
-        under_test = origin.tree(tree.expand(options.patches))
+    patches = tree.expand(options.patches)
+    need = packages.wanted(list(dict.fromkeys(arch for arch, _ in kernels)))
+    with place.opened(options.out, need) as here:
+        origin = tree.open_origin(here.cache, options.kdir)
+        under_test = origin.tree(patches)
         for note in under_test.notes:
             print(f"note: {note}")
         base = origin.tree() if options.compare and options.patches else None
@@ -135,7 +132,7 @@ def _run(options: Options, wanted: Sequence[tuple[str, str]],
                 outcome = unit.run(under_test.path)
                 progress.say(report.counts_line(*outcome))
             yield outcome
-        session = Session(options, cache, lock, under_test, base, out_folder(options.out, cache), cases)
+        session = Session(options, here, under_test, base, cases)
         for arch, variant in kernels:
             for result in session.one(arch, variant):
                 yield result.counts()
@@ -143,45 +140,32 @@ def _run(options: Options, wanted: Sequence[tuple[str, str]],
         print("\n".join(report.summary(session.done)))
 
 
-def out_folder(wanted: Path | None, cache: Cache) -> Path:
-    """The folder for this run's results; results/latest leads to it, unless wanted."""
-    if wanted:
-        if wanted.exists() and not wanted.is_dir():
-            raise Trouble(f"{wanted} is no folder: name one for the results (OUT=)")
-        return wanted.absolute()
-    out = cache.results / time.strftime("%Y%m%d-%H%M%S")
-    out.mkdir(parents=True, exist_ok=True)
-    latest = cache.results / "latest"
-    latest.unlink(missing_ok=True)
-    os.symlink(out.name, latest)
-    return out
-
-
 def judge_again(folder: Path) -> int:
     """Judge every result at or below folder again, from what was kept."""
     if not any(judge.results_below(folder)):
         judge.judge(folder)  # says what is wrong with it
     total, red = [0, 0, 0], False
-    for place in judge.results_below(folder):
-        result = judge.judge(place)
-        results.write(place, result)
-        report.show(result, place)
+    for kept in judge.results_below(folder):
+        result = judge.judge(kept)
+        results.write(kept, result)
+        report.show(result, kept)
         total = [sum(pair) for pair in zip(total, result.counts())]
         red = red or result.verdict != judge.PASSED
     print(report.counts_line(*total))
-    return 1 if red or not total[0] else 0
+    return 1 if red else 0
 
 
-def kernel(kdir: str | None, patches: Sequence[Path]) -> int:
+def kernel(kdir: str | None, patches: Sequence[Path], name: str) -> int:
     """Prepare a tree for the stock tool and print the command, as it must be typed."""
+    tree.expand(patches)    # Mistakes show now.
     cache = Cache()
-    arch, _ = pick("arm64", "plain")
+    arch, _ = pick(name, "plain")
     packages.ensure(packages.wanted([arch]), cache)
     with cache.locked():
         made = tree.prepare(cache, kdir, patches)
     for note in made.notes:
         print(f"note: {note}")
-    print(tree.stock_command(made))
+    print(tree.stock_command(made, arch))
     return 0
 
 

@@ -7,16 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from runner import am, batched, expected, judge, packages, report, results, series, tree, trial
+from runner import am, batched, expected, judge, packages, place, report, results, series, \
+    tree, trial
 from runner.baseline import compared
 from runner.batched import Demand
 from runner.build import check_configured
 from runner.errors import Trouble
 from runner.judge import PASSED, Judgement
 from runner.paths import Cache
+from runner.place import Place
 from runner.progress import elapsed
 from runner.series import Series
-from runner.session import new_seed, out_folder
+from runner.session import new_seed
 from runner.tree import Tree
 from runner.trial import Trial, identity_of, seed_of, suite_digest
 from runner.variants import Arch, Variant, pick
@@ -124,12 +126,10 @@ def _stacked(cache: Cache, origin: tree.Origin, stack: Sequence[Series], name: s
 
 @dataclass
 class Stack:
-    """One run of the command, holding the cache's lock."""
+    """One run of the command."""
 
     options: Options
-    cache: Cache
-    lock: int
-    out: Path
+    here: Place
     cases: expected.Cases
     rows: tuple[batched.Row, ...]   # all that any series names
     seed: int
@@ -145,15 +145,15 @@ class Stack:
             print(f"{point.error}\nFAIL ({NOT_APPLIED})", flush=True)
             return Cell(point.series, point.name, arch.name, NOT_APPLIED, (0, 1, 0), "")
         trial = self.trial(point, point.tree, arch, variant)
-        place = self.out / point.place / trial.name
-        result = self.again(trial, place) if self.options.resume else None
+        kept = self.here.out / point.place / trial.name
+        result = self.again(trial, kept) if self.options.resume else None
         if result is None:
             point.tree.check_out()
-            result = trial.run(trial.build(self.cache, self.lock), place)
+            result = trial.run(trial.build(self.here.cache, self.here.lock), kept)
         if result.verdict == PASSED:
-            print(report.verdict_line(result, place), flush=True)
+            print(report.verdict_line(result, kept), flush=True)
         else:
-            report.show(result, place)
+            report.show(result, kept)
         if point.series == BASE:
             self.base[arch.name] = result
         return Cell(point.series, point.name, arch.name, result.verdict, result.counts(),
@@ -168,13 +168,13 @@ class Stack:
         base = self.base.get(arch.name)
         return compared(trial, base) if base else trial
 
-    def again(self, trial: Trial, place: Path) -> Judgement | None:
+    def again(self, trial: Trial, kept: Path) -> Judgement | None:
         """The result of an earlier run of the same, judged anew, None if there is none."""
-        if identity_of(place) != trial.identity() or seed_of(place) != trial.seed:
+        if identity_of(kept) != trial.identity() or seed_of(kept) != trial.seed:
             return None
         print("judged before: the kept result is taken", flush=True)
-        with results.new_folder(place) as folder:
-            shutil.copytree(place, folder, dirs_exist_ok=True)
+        with results.new_folder(kept) as folder:
+            shutil.copytree(kept, folder, dirs_exist_ok=True)
             trial.keep_measures(folder)
             result = judge.judge(folder)
             results.write(folder, result)
@@ -191,37 +191,33 @@ def run(options: Options) -> int:
     cases = expected.select(expected.scan(), options.glob)
     # Mistakes show now, not after a build.
     expected.parse_skips(packages.read_lines(trial.SKIPS))
-    cache = Cache()
-    packages.ensure(packages.wanted([arch for arch, _ in kernels]), cache)
     start = time.monotonic()
-    with cache.locked() as lock:
-        origin = tree.open_origin(cache, options.kdir)
+    with place.opened(_out(options), packages.wanted([arch for arch, _ in kernels])) as here:
+        origin = tree.open_origin(here.cache, options.kdir)
         for note in origin.notes:
             print(f"note: {note}")
-        way = list(points(cache, origin, known, options.names, options.each))
-        out = _out(options, cache)
+        way = list(points(here.cache, origin, known, options.names, options.each))
         rows = tuple(row for one in known for _, row in one.expect.rows)
-        stack = Stack(options, cache, lock, out, cases, rows, _seed(options, out, kernels))
+        stack = Stack(options, here, cases, rows, _seed(options, here.out, kernels))
         total = len(way) * len(kernels)
         for point in way:
             for arch, variant in kernels:
                 print(f"\n[{len(stack.cells) + 1}/{total}] {point.series} {point.name} "
                       f"{arch.name}", flush=True)
                 stack.cells.append(stack.visit(point, arch, variant))
-                results.write_json(out / "series.json", [vars(cell) for cell in stack.cells])
+                results.write_json(here.out / "series.json", [vars(cell) for cell in stack.cells])
     print("\n".join(["", *table(stack.cells), ""]))
     green = sum(cell.green for cell in stack.cells)
-    print(f"{green} of {total} kernels green, {elapsed(time.monotonic() - start)}; {out}")
+    print(f"{green} of {total} kernels green, {elapsed(time.monotonic() - start)}; {here.out}")
     return 0 if green == total else 1
 
 
-def _out(options: Options, cache: Cache) -> Path:
+def _out(options: Options) -> Path | None:
     """Where results go; to resume, by default where the last run of this kind left off."""
     if options.resume and options.out is None:
-        earlier = sorted(cache.results.glob(f"*/{BASE}"))
-        if earlier:
-            return earlier[-1].parent
-    return out_folder(options.out, cache)
+        return next((path.parent for path in sorted(Cache().results.glob(f"*/{BASE}"),
+                                                    reverse=True)), None)
+    return options.out
 
 
 def _seed(options: Options, out: Path, kernels: Sequence[tuple[Arch, Variant]]) -> int:

@@ -22,6 +22,7 @@ from runner.interfaces import missing_interfaces
 from runner.paths import GIB, REPO, Cache, need_space
 from runner.progress import Progress
 from runner.source import SERIES, base_objects, base_repo
+from runner.variants import Arch
 
 NEED = 6 * GIB
 HOOK = "mm/ptebatch"
@@ -298,7 +299,8 @@ def kernel_version(path: Path) -> str:
     return ".".join(match.group(1).strip() for match in numbers if match)
 
 
-def stock_command(tree: Tree) -> str:
+def stock_command(tree: Tree, arch: Arch) -> str:
     """The command that runs our suite with nothing but the kernel's own tool."""
-    return (f"cd {tree.path} && ./tools/testing/kunit/kunit.py run --arch=arm64 "
-            "--cross_compile=aarch64-linux-gnu- --kunitconfig=mm/ptebatch/.kunitconfig")
+    cross = f"--cross_compile={arch.prefix} " if arch.prefix else ""
+    return (f"cd {tree.path} && ./tools/testing/kunit/kunit.py run --arch={arch.name} "
+            f"{cross}--kunitconfig=mm/ptebatch/.kunitconfig")

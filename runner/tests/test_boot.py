@@ -7,14 +7,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
-from runner import boot, build, expected, parts, proc
+from runner import boot, build, expected, packages, parts, proc
 from runner.boot import Limits, Machine
 from runner.errors import Trouble
 from runner.paths import REPO
 from runner.tests.fakes import TempCase, kernel_tree, script
-from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS, pick
+from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS, Arch, pick
 
 ARM64 = ARCHES["arm64"]
 PLAIN = VARIANTS["plain"]
@@ -47,7 +49,7 @@ class Watchdog(TempCase):
 
     def test_two_side_by_side(self) -> None:
         # Each is there only as long as the other: one after the other would hang.
-        jobs = []
+        jobs: list[tuple[list[str], Path]] = []
         for name, other in (("one", "two"), ("two", "one")):
             path = script(self.dir / name, f"#!{sys.executable}\nimport pathlib, sys, time\n"
                           f"here = pathlib.Path({str(self.dir)!r})\n"
@@ -98,6 +100,25 @@ class Watchdog(TempCase):
         self.assertLess(time.monotonic() - start, 10)
         self.assertFalse(boot.kvm_boots(self.fake("time.sleep(600)"), 0.5))
         self.assertFalse(boot.kvm_boots(self.fake("print('cannot open KVM'); sys.exit(1)"), 20))
+
+    def test_a_kvm_that_hangs_is_asked_once(self) -> None:
+        asked: list[str] = []
+
+        def boots(_: Sequence[str]) -> bool:
+            asked.append("")
+            return False
+
+        for version, count in (("7.2", 1), ("7.2", 1), ("8.0", 2)):
+            with mock.patch.dict(os.environ, {"PTEBATCH_CACHE": str(self.dir)}), \
+                    mock.patch.dict(boot._chosen, clear=True), \
+                    mock.patch.object(os, "access", lambda *_: True), \
+                    mock.patch.object(boot, "machine", lambda *_: Machine("k", "", ())), \
+                    mock.patch.object(Arch, "native", True), \
+                    mock.patch.object(packages, "qemu_version", lambda _, told=version: told), \
+                    mock.patch.object(boot, "kvm_boots", boots):
+                accel, why = boot.accelerator(ARM64, self.dir, self.dir)
+            self.assertEqual((accel, len(asked)), ("tcg", count))
+            self.assertIn("said nothing", why)
 
     def test_patience(self) -> None:
         for accel in ("kvm", "tcg"):
@@ -223,9 +244,9 @@ class Commands(TempCase):
             base = VARIANTS[variant.kernel]
             self.assertEqual((base.base, base.glob), ("", ""))
             self.assertTrue(set(variant.arches) <= set(base.arches))
-        for arch, variant in (("riscv", "plain"), ("arm64", "x"), ("arm64", "nosmp")):
+        for arch, name in (("riscv", "plain"), ("arm64", "x"), ("arm64", "nosmp")):
             with self.assertRaises(Trouble):
-                pick(arch, variant)
+                pick(arch, name)
 
 
 class Expected(TempCase):

@@ -37,6 +37,23 @@ class Verdicts(TempCase):
         self.assertEqual(row.name, "beta.rows: [ww|ww]. fast pin")
         self.assertEqual(row.seconds, 0.001)
 
+    def test_refused(self) -> None:
+        line = "Booting kernel: `-1' invalid for parameter `ptebatch.seed'"
+        self.expect(self.judge(insert(GREEN, "KTAP version 1", [line])), judge.REFUSED, "", line)
+
+    def test_only_skips(self) -> None:
+        lines = GREEN
+        for name in ("    ok 1 one", "    ok 2 two", "        ok 1 [w*16] slow pin",
+                     "        ok 2 [ww|ww]. fast pin"):
+            lines = replace(lines, name, f"{name} # SKIP one CPU")
+        result = self.judge(lines, skips="* * *.* # one CPU\n")
+        self.expect(result, judge.NOTHING, "", "try another VARIANT")
+        self.assertEqual(result.problems[0].lines, ["4 times: one CPU"])
+        # What is expected to fail, and does, did run.
+        lines = replace(lines, "    ok 1 one # SKIP one CPU", "    ok 1 one # SKIP XFAIL: later")
+        result = self.judge(lines, skips="* * *.* # one CPU\n* * *.one # XFAIL: later\n")
+        self.assertEqual((result.verdict, result.counts()), ("pass", (0, 0, 4)))
+
     def in_parts(self, first: Sequence[str], second: Sequence[str]) -> Judgement:
         """Judge a boot in two parts: alpha's console and beta's."""
         folder = result_folder(self.dir / "r", first)

@@ -157,8 +157,8 @@ class CommandLine(TempCase):
             os.kill(child.pid, number)
             text = child.communicate(timeout=20)[0]
         self.assertEqual(child.returncode, 130, text)
-        self.assertIn("stopped; nothing half-made was kept", text)
-        self.assertEqual(list(self.out.glob("*")), [])
+        self.assertIn(f"stopped by {signal.Signals(number).name}; nothing half-made was kept", text)
+        self.assertFalse(self.out.exists())
         return text
 
     def running(self, word: str) -> list[str]:
@@ -201,6 +201,49 @@ class CommandLine(TempCase):
         self.assertEqual(status, 0, text)
         self.assertEqual([path.name for path in self.out.iterdir()], ["arm64-plain"])
 
+    def test_nohup(self) -> None:
+        checkout(self.dir / "linux")
+        tools = fake_tools(self.dir / "bin", "time.sleep(1)\n" + play(GREEN))
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            with ptebatch(["run", "--kdir", self.dir / "linux", "--out", self.out],
+                          cache=self.cache, tools=tools, wait=False) as child:
+                deadline = time.monotonic() + 30
+                while time.monotonic() < deadline and not list(self.out.glob("*/console.log")):
+                    time.sleep(0.05)
+                os.kill(child.pid, signal.SIGHUP)
+                text = child.communicate(timeout=20)[0]
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        self.assertEqual(child.returncode, 0, text)
+
+    def test_no_results_no_folder(self) -> None:
+        self.out = self.dir / "a" / "out"
+        (self.dir / "a").write_text("x")
+        status, text = self.start()
+        self.assertEqual((status, text.count("\n")), (2, 1), text)
+        self.assertRegex(text, "^ptebatch: cannot put results into .*OUT=")
+        kept = self.cache / "results"
+        for kdir, names in ((self.dir, ()), (self.dir / "linux", ("latest",))):
+            with ptebatch(["run", "--kdir", kdir], cache=self.cache,
+                          tools=self.dir / "bin") as child:
+                child.communicate()
+            found = sorted(path.name for path in kept.iterdir())
+            self.assertEqual(found[1:], list(names))
+            self.assertEqual(len(found), 2 * len(names))
+        self.assertTrue((kept / "latest" / "arm64-plain" / "run.json").exists())
+
+    def test_mistakes_show_before_anything_is_done(self) -> None:
+        for args, says in ((("--seed", "-1"), "from 0 to"), (("--seed", str(1 << 32)), "from 0 to"),
+                           (("--boots", "x"), "at least 1"), (("--patience", "nan"), "above 0"),
+                           (("--patience", "0"), "above 0"),
+                           (("--patch", "/nonexistent"), "no patch at /nonexistent")):
+            with self.subTest(args):
+                status, text = self.start(*args)
+                self.assertEqual(status, 2)
+                self.assertIn(says, text.splitlines()[-1])
+                self.assertFalse(self.cache.exists())
+
     def tearDown_tree(self) -> None:
         """Start over with no kernel tree."""
         for name in ("linux", "out", "cache", "bin"):
@@ -217,6 +260,7 @@ class CommandLine(TempCase):
                          r"^cd \S+ && \./tools/testing/kunit/kunit.py run --arch=arm64 "
                          r"--cross_compile=aarch64-linux-gnu- "
                          r"--kunitconfig=mm/ptebatch/.kunitconfig$")
+
 
 class Folders(TempCase):
     """What results.new_folder() removes, and what it leaves alone."""
