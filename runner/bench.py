@@ -113,7 +113,8 @@ def kernel_of(side: str, spec: str, root: Path | None = None) -> Kernel:
         path = folder if folder.is_dir() and "/" not in word else Path(word)
         if not path.exists():
             raise Trouble(f"{side.upper()}={word} is no series, patch or folder of patches: the "
-                          f"series are {', '.join(one.name for one in series.load(root))}")
+                          f"series are {', '.join(one.name for one in series.load(root))} "
+                          "(nothing stands for all of them)")
         patches += tree.expand([path])
         names.append(path.resolve().name)
     return Kernel(side, spec, tuple(patches), tuple(names))
@@ -306,7 +307,8 @@ def compare_again(base: Path, head: Path) -> int:
     arches = [path.name for path in sorted(sides[0].iterdir()) if (sides[1] / path.name).is_dir()] \
         if sides[0].is_dir() and sides[1].is_dir() else []
     if not arches:
-        raise Trouble(f"{base} and {head} have measured no architecture in common")
+        raise Trouble(f"{base} and {head} have measured no architecture in common: "
+                      "name two results of make bench")
     reports = [load(sides[0], sides[1], None, arch) for arch in arches]
     for one in reports:
         print("\n".join(bench_report.text(one)))

@@ -101,8 +101,9 @@ def judge(folder: Path) -> Judgement:
         facts = json.loads((folder / "run.json").read_text())
         cases = expected.load((folder / "expected.json").read_text())
     except (OSError, ValueError) as error:
-        raise Trouble(f"{folder} holds no result that can be judged ({error}): "
-                      "name a folder with a run.json in it") from error
+        what = "is no readable JSON" if isinstance(error, ValueError) else error.strerror
+        raise Trouble(f"{folder} holds no result that can be judged (run.json, expected.json: "
+                      f"{what}): name a folder below OUT") from error
     result = Judgement(facts, base=_base(folder))
     if not facts["build_ok"]:
         _build_failed(result, folder)

@@ -157,7 +157,6 @@ def judge_again(folder: Path) -> int:
 
 def kernel(kdir: str | None, patches: Sequence[Path], name: str) -> int:
     """Prepare a tree for the stock tool and print the command, as it must be typed."""
-    tree.expand(patches)    # Mistakes show now.
     cache = Cache()
     arch, _ = pick(name, "plain")
     packages.ensure(packages.wanted([arch]), cache)
