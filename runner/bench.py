@@ -222,7 +222,9 @@ def run(options: Options) -> int:
     kernels = (kernel_of(BASE, options.base, options.root),
                kernel_of(HEAD, options.head, options.root))
     cases = expected.select(scan(), options.glob)
-    targets(())     # mistakes show now, not after a build
+    # Mistakes show now, not after a build.
+    tree.look(options.kdir)
+    targets(())
     start = time.monotonic()
     with place.opened(options.out, packages.wanted(arches)) as here:
         origin = tree.open_origin(here.cache, options.kdir)

@@ -38,6 +38,7 @@ def sources(*patterns: str) -> list[str]:
 
 def main(kdir: str | None, patches: Sequence[Path]) -> int:
     """Run every checker, print a table and all findings; returns the exit status."""
+    tree.look(kdir, patches)
     cache = Cache()
     arches = list(ARCHES.values())
     packages.ensure(packages.wanted(arches, check=True), cache)

@@ -7,7 +7,7 @@ import math
 import sys
 from pathlib import Path
 
-from runner import bench, check, proc, selftests, seriescheck, session, stack, tree, unit
+from runner import bench, check, proc, selftests, seriescheck, session, stack, unit
 from runner.errors import Stopped, Trouble
 from runner.targets import TARGETS
 from runner.variants import ARCHES, TEST, TEST_ALL, VARIANTS, pick
@@ -145,10 +145,6 @@ def _factor(text: str) -> float:
 
 def dispatch(args: argparse.Namespace) -> int:
     """Run one command; returns the exit status."""
-    # What is not there shows now, not after a download.
-    if getattr(args, "kdir", None):
-        tree.check_kernel_tree(Path(args.kdir).expanduser())
-    tree.expand(getattr(args, "patch", ()))
     if args.command == "unit":
         return unit.main()
     if args.command == "judge":

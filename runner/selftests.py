@@ -59,7 +59,7 @@ class Report:
 def run(options: Options) -> int:
     """Build, boot and compare; returns the exit status."""
     arches = [pick(name, "plain")[0] for name in options.arches]
-    files = tree.expand(options.patches)
+    files = tree.look(options.kdir, options.patches)
     build.check_configured(GUEST)
     start = time.monotonic()
     reports = []

@@ -201,6 +201,7 @@ def run(options: Options) -> int:
     targets = choose(options.targets)
     known = series.load(options.root)
     series.choose(known, [name for name in options.names if name != COMBINED])
+    tree.look(options.kdir)
     cache = Cache()
     machine = platform.machine()
     packages.ensure([*packages.BUILD, *packages.CHECK,

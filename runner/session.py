@@ -117,7 +117,7 @@ def _run(options: Options, wanted: Sequence[tuple[str, str]],
     if options.out:
         for arch, variant in kernels:
             results.check_replaceable(options.out.absolute() / f"{arch.name}-{variant.name}")
-    patches = tree.expand(options.patches)
+    patches = tree.look(options.kdir, options.patches)
     need = packages.wanted(list(dict.fromkeys(arch for arch, _ in kernels)))
     with place.opened(options.out, need) as here:
         origin = tree.open_origin(here.cache, options.kdir)
@@ -157,6 +157,7 @@ def judge_again(folder: Path) -> int:
 
 def kernel(kdir: str | None, patches: Sequence[Path], name: str) -> int:
     """Prepare a tree for the stock tool and print the command, as it must be typed."""
+    tree.look(kdir, patches)
     cache = Cache()
     arch, _ = pick(name, "plain")
     packages.ensure(packages.wanted([arch]), cache)

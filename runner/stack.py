@@ -190,6 +190,7 @@ def run(options: Options) -> int:
     series.choose(known, [name for name in options.names if name != COMBINED])
     cases = expected.select(expected.scan(), options.glob)
     # Mistakes show now, not after a build.
+    tree.look(options.kdir)
     expected.parse_skips(packages.read_lines(trial.SKIPS))
     start = time.monotonic()
     with place.opened(_out(options), packages.wanted([arch for arch, _ in kernels])) as here:

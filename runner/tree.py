@@ -160,6 +160,16 @@ def expand(patches: Sequence[Path]) -> list[Path]:
     return files
 
 
+def look(kdir: str | None, patches: Sequence[Path] = ()) -> list[Path]:
+    """Raise Trouble for a tree or patch that is not there: before a download, or a wait.
+
+    Returns the patches as expand() does.
+    """
+    if kdir is not None:
+        check_kernel_tree(Path(kdir).expanduser())
+    return expand(patches)
+
+
 def check_kernel_tree(path: Path) -> None:
     """Raise Trouble unless path looks like a kernel tree with kunit.py in it."""
     if not path.is_dir():

@@ -224,8 +224,10 @@ class CommandLine(TempCase):
         self.assertEqual((status, text.count("\n")), (2, 1), text)
         self.assertRegex(text, "^ptebatch: cannot put results into .*OUT=")
         kept = self.cache / "results"
-        for kdir, names in ((self.dir, ()), (self.dir / "linux", ("latest",))):
-            with ptebatch(["run", "--kdir", kdir], cache=self.cache,
+        patch = self.dir / "no.patch"
+        patch.write_text("nothing")
+        for more, names in ((("--patch", patch), ()), ((), ("latest",))):
+            with ptebatch(["run", "--kdir", self.dir / "linux", *more], cache=self.cache,
                           tools=self.dir / "bin") as child:
                 child.communicate()
             found = sorted(path.name for path in kept.iterdir())
