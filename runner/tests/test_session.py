@@ -226,8 +226,8 @@ class CommandLine(TempCase):
         kept = self.cache / "results"
         patch = self.dir / "no.patch"
         patch.write_text("nothing")
-        for more, names in ((("--patch", patch), ()), ((), ("latest",))):
-            with ptebatch(["run", "--kdir", self.dir / "linux", *more], cache=self.cache,
+        for more, names in (("--patch=" + str(patch), ()), ("--boots=1", ("latest",))):
+            with ptebatch(["run", "--kdir", self.dir / "linux", more], cache=self.cache,
                           tools=self.dir / "bin") as child:
                 child.communicate()
             found = sorted(path.name for path in kept.iterdir())
