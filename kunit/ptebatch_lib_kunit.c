@@ -205,6 +205,18 @@ static void wrong_count(struct ptb_session *s, struct ptb_taken *t)
 	put_page(t->pages[--t->ret]);
 }
 
+#ifdef PG_dcache_clean
+static void page_not_flushed(struct ptb_session *s, struct ptb_taken *t)
+{
+	set_bit(PG_dcache_clean, &folio_at(s, 1)->flags.f);
+}
+
+static void page_flushed_behind(struct ptb_session *s, struct ptb_taken *t)
+{
+	clear_bit(PG_dcache_clean, &folio_at(s, 3)->flags.f);
+}
+#endif
+
 /**
  * struct sabotage - a way of going wrong that must be seen
  * @name: of it
@@ -239,6 +251,10 @@ static const struct sabotage sabotages[] = {
 	{ "an RSS counter", "[wwww]", rss_off_by_one, undo_rss },
 	{ "the pin statistics", "[wwww]", pin_statistics },
 	{ "changed content", "[wwww]", content_changed },
+#ifdef PG_dcache_clean
+	{ "a page not flushed", "{www}w", page_not_flushed },
+	{ "a page flushed behind the request", "{www}w", page_flushed_behind },
+#endif
 	{ "swapped out: a lost exclusive marker", "{w}owo", shared_entry },
 	{ "swapped out: an entry too many", "{w}owo", extra_entry,
 	  undo_extra_entry },

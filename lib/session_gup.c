@@ -73,6 +73,51 @@ static void judge_pages(struct ptb_session *s, struct ptb_judged *j,
 	}
 }
 
+#ifdef PG_dcache_clean
+/* flush_dcache_page() takes this mark from a folio, on arm64 and some others. */
+static void mark_clean(const struct ptb_ledger *led)
+{
+	unsigned int i;
+
+	for (i = 0; i < led->nr_folios; i++)
+		set_bit(PG_dcache_clean,
+			&page_folio(pfn_to_page(led->folio[i].head))->flags.f);
+}
+
+/* The slow calls flush the pages that they store in pages[], and no others. */
+static void judge_flushes(struct ptb_session *s, struct ptb_judged *j,
+			  struct ptb_taken *t, unsigned int nr_folios)
+{
+	DECLARE_BITMAP(stored, 3 * PTB_MAX_PAGES + 16) = {};
+	const struct ptb_ledger *led = s->space->led;
+	struct folio *folio;
+	unsigned int i;
+	long page;
+
+	for (page = 0; t->folio && page < t->ret; page++)
+		__set_bit(t->folio[page], stored);
+	for (i = 0; i < nr_folios; i++) {
+		if (j->bind[i] < 0 || !led->folio[j->bind[i]].refs)
+			continue;
+		folio = page_folio(pfn_to_page(led->folio[j->bind[i]].head));
+		if (test_bit(PG_dcache_clean, &folio->flags.f) ==
+		    test_bit(j->bind[i], stored))
+			ptb_disagree(s, "folio %d: flush_dcache_page() expected%s",
+				     j->bind[i], test_bit(j->bind[i], stored) ?
+				     "" : " only for pages that are stored");
+	}
+}
+#else
+static void mark_clean(const struct ptb_ledger *led)
+{
+}
+
+static void judge_flushes(struct ptb_session *s, struct ptb_judged *j,
+			  struct ptb_taken *t, unsigned int nr_folios)
+{
+}
+#endif
+
 /**
  * ptb_do_gup() - a request for pages, judged
  * @s: the session
@@ -85,12 +130,15 @@ struct ptb_taken *ptb_do_gup(struct ptb_session *s, const struct ptb_gup *req)
 {
 	struct ptb_gup asked = *req;
 	struct ptb_taken *t = NULL;
+	unsigned int nr_folios;
 	struct ptb_judged j;
 	long want;
 
 	if (s->bad || !ptb_judged_init(s, &j))
 		return NULL;
 	name_gup(s, req);
+	nr_folios = j.want->nr_folios;
+	mark_clean(j.want);
 	if (req->kill_after) {
 		t = ptb_gup(s->space, req);
 		asked.nr = taken_when_killed(req, t ? t->ret : 0);
@@ -107,6 +155,8 @@ struct ptb_taken *ptb_do_gup(struct ptb_session *s, const struct ptb_gup *req)
 			s->sabotage(s, t);
 		if (ptb_judge(s, &j) && same)
 			judge_pages(s, &j, t);
+		if (!s->bad && req->api < PTB_GET_FAST)
+			judge_flushes(s, &j, t, nr_folios);
 	} else {
 		s->bad = true;
 	}
