@@ -171,6 +171,12 @@ def noise(lines: Iterable[Line]) -> tuple[float, str]:
     return worst, where
 
 
+def largest(lines: Iterable[Line]) -> Line | None:
+    """The row whose cost changed most, up or down; None if none did."""
+    changed = [line for line in lines if line.change]
+    return max(changed, key=lambda line: abs(line.change), default=None)
+
+
 @dataclass(frozen=True)
 class Target:
     """What a series promises of a row: 'faster 2.5', 'over pin/2M-pmd 12' and so on."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runner.bench_compare import FASTER, MISSING, SLOWER, Line, Side, Target, fit, noise
+from runner.bench_compare import FASTER, MISSING, SLOWER, Line, Side, Target, fit, largest, noise
 from runner.bench_data import INSTRUCTIONS
 
 WIDTH = 80
@@ -185,6 +185,11 @@ def verdict(report: Report) -> list[str]:
     worst, where = noise(report.lines)
     if where:
         out.append(f"the same kernel's boots differ by up to {worst:.3%} ({where})")
+    for what, lines in (("order-0 rows", [line for line in report.lines if line.order0]),
+                        ("all rows", report.lines)):
+        line = largest(lines)
+        if line:
+            out.append(f"largest change of {what}: {line.change:+.3%} ({line.key})")
     met = sum(why is None for _, why in report.targets)
     if report.targets:
         out.append(f"{met} of {len(report.targets)} targets met")

@@ -214,6 +214,8 @@ class Reporting(unittest.TestCase):
         self.assertIn("64k            |    900.0 |    90.00 |  -90.0% |     1000 > 1900 |"
                       "        32 > 2", text)
         self.assertIn("RED pin/4k: +1.00 lines a page at order 0", text)
+        self.assertIn("largest change of order-0 rows: +20.000% (pin/4k)", text)
+        self.assertIn("largest change of all rows: -90.000% (pin/64k)", text)
         self.assertEqual(text[-1], "arm64: 3 rows, 2 faster, 1 slower, RED")
         self.assertEqual(bench_report.text(report(500))[-1],
                          "arm64: 3 rows, 2 faster, 0 slower, RED")
