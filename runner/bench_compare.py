@@ -174,7 +174,7 @@ def noise(lines: Iterable[Line]) -> tuple[float, str]:
 def largest(lines: Iterable[Line]) -> Line | None:
     """The row whose cost changed most, up or down; None if none did."""
     changed = [line for line in lines if line.change]
-    return max(changed, key=lambda line: abs(line.change), default=None)
+    return max(changed, key=lambda line: abs(line.change)) if changed else None
 
 
 @dataclass(frozen=True)
