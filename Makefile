@@ -16,7 +16,8 @@ TAKES_unit         =
 COMMANDS = run test test-all series bench series-check selftests kernel check unit
 
 # Each is an option of ./ptebatch; these have no value, or come without a name.
-option = $(if $($1),--$(shell echo $1 | tr A-Z a-z) '$($1)')
+quoted = '$(subst ','\'',$1)'
+option = $(if $($1),--$(shell echo $1 | tr A-Z a-z)=$(call quoted,$($1)))
 SWITCHES = RESUME EACH
 WORDS = SERIES BASE HEAD
 BASE ?= $(if $(HEAD),base)
@@ -31,6 +32,6 @@ options = $(foreach v,$(filter-out $(SWITCHES) $(WORDS),$(TAKES_$@)),$(call opti
 .DEFAULT_GOAL = run
 
 $(COMMANDS):
-	$(check)@./ptebatch $@ $(foreach v,$(filter $(WORDS),$(TAKES_$@)),$($v)) $(strip $(options))
+	$(check)@./ptebatch $@ $(foreach v,$(filter $(WORDS),$(TAKES_$@)),$(foreach w,$($v),$(call quoted,$w))) $(strip $(options))
 help:
 	@./ptebatch --help

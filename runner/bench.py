@@ -263,8 +263,9 @@ def boots_of(folder: Path) -> list[list[Row]]:
     for kept in sorted(folder.glob(f"boot-*/{ROWS}")):
         try:
             found.append(bench_data.from_json(json.loads(kept.read_text())))
-        except ValueError as error:
-            raise Trouble(f"{kept} cannot be read: {error}") from error
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            raise Trouble(f"{kept} is damaged, or from another version of ptebatch "
+                          f"({type(error).__name__}: {error}): make bench again") from error
     if not found:
         raise Trouble(f"no {ROWS} of any boot below {folder}: name a result of make bench")
     return found

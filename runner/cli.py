@@ -6,6 +6,7 @@ import errno
 import math
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from runner import bench, check, proc, selftests, seriescheck, session, stack, unit
 from runner.errors import Stopped, Trouble
@@ -17,9 +18,16 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
+class _Parser(argparse.ArgumentParser):
+    """One line for a mistake, not the usage as well."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"ptebatch: {message}; see {self.prog} --help\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="ptebatch", description="Tests for batching of PTE-mapped large folios: "
         "gets a kernel, puts the suite into it, builds, boots and judges it.",
         epilog="Everything but the results of --out is kept in ~/.cache/ptebatch, or in "
@@ -68,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--arch", action="append", help=f"only this one of {', '.join(ARCHES)}")
     sub.add_argument("--boots", type=_positive, default=2, metavar="N",
                      help="boot each kernel N times (default: 2)")
-    _boot_options(sub)
+    _boot_options(sub, seed=False)
     sub = command("compare", "compare what two earlier runs of bench measured")
     sub.add_argument("before", type=Path, metavar="DIR", help="its head, or a side of it")
     sub.add_argument("after", type=Path, metavar="DIR")
@@ -97,10 +105,11 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _boot_options(sub: argparse.ArgumentParser) -> None:
+def _boot_options(sub: argparse.ArgumentParser, seed: bool = True) -> None:
     sub.add_argument("--filter", default="", metavar="GLOB",
                      help="only these cases: SUITE or SUITE.CASE, * and ? are wild")
-    sub.add_argument("--seed", type=_seed, help="seed for random choices (default: random)")
+    if seed:
+        sub.add_argument("--seed", type=_seed, help="seed for random choices (default: random)")
     sub.add_argument("--out", type=Path, metavar="DIR", help="where results go")
     _patience_option(sub)
 
@@ -120,17 +129,20 @@ def _tree_options(sub: argparse.ArgumentParser) -> None:
                      help="apply this patch, or the *.patch files of this folder, first")
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
+def _number(text: str, least: int, most: int) -> int:
+    # So long is none of them, and int() refuses 5000 digits.
+    if len(text) > 10 or not text.isdecimal() or not least <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number from {least} to {most}")
     return int(text)
+
+
+def _positive(text: str) -> int:
+    return _number(text, 1, 10 ** 6)
 
 
 def _seed(text: str) -> int:
     # What the kernel's parameter takes; it leaves out any other with a remark.
-    if not text.isdecimal() or int(text) > SEED_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to {SEED_MAX}")
-    return int(text)
+    return _number(text, 0, SEED_MAX)
 
 
 def _factor(text: str) -> float:
@@ -139,7 +151,7 @@ def _factor(text: str) -> float:
     except ValueError:
         factor = 0.0
     if not 0 < factor < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number above 0")
     return factor
 
 
@@ -192,12 +204,13 @@ def main(argv: list[str] | None = None) -> int:
         print(f"ptebatch: {trouble}", file=sys.stderr)
         return 2
     except OSError as error:
-        if error.errno not in FULL + REFUSED:
-            raise
-        advice = "free some space there" if error.errno in FULL else "change its permissions"
+        # What copies one file to another names both.
+        where = error.filename2 or error.filename or "writing"
+        advice = "free some space there" if error.errno in FULL else \
+            "change its permissions" if error.errno in REFUSED else "see what is there"
         sys.stdout.flush()
-        print(f"ptebatch: {error.filename or 'writing'}: {error.strerror}: {advice}, or choose "
-              "another place (KDIR, PATCH, OUT or PTEBATCH_CACHE)", file=sys.stderr)
+        print(f"ptebatch: {where}: {error.strerror or error}: {advice}, or choose another place "
+              "(KDIR, PATCH, OUT or PTEBATCH_CACHE)", file=sys.stderr)
         return 2
     except Stopped as stopped:
         sys.stdout.flush()

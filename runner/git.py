@@ -41,7 +41,8 @@ class Repo:
         done = self.run(*args, data=data)
         if done.returncode:
             reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
-            raise Trouble(f"git {args[0]} failed in {self.path}: {reason[0]}")
+            raise Trouble(f"git {args[0]} failed in {self.path}: {reason[0]}; if that stays, remove "
+                          "linux-7.3 and trees from the cache folder: they are made anew")
         return done.stdout.strip()
 
     def create(self, objects: Sequence[Path]) -> None:

@@ -109,6 +109,7 @@ def judge(folder: Path) -> Judgement:
         _build_failed(result, folder)
     else:
         skips = expected.parse_skips(read_lines(folder / "skips"))
+        _check_parts(result, cases, parts.boots_of(facts))
         for ended in parts.boots_of(facts):
             own = {name: cases[name] for name in ended.get("suites", cases) if name in cases}
             _Boot(result, own, skips, folder, ended).judge()
@@ -116,6 +117,15 @@ def judge(folder: Path) -> Judgement:
     present = {problem.kind for problem in result.problems}
     result.verdict = next((kind for kind in KINDS if kind in present), PASSED)
     return result
+
+
+def _check_parts(result: Judgement, cases: Cases, boots: Sequence[dict[str, Any]]) -> None:
+    """Every suite belongs to one boot: what no boot was to run would not be missed."""
+    told = Counter(name for ended in boots for name in ended.get("suites", cases))
+    for name, names in cases.items():
+        if told[name] != 1:
+            result.problems.append(Problem(MISSING, name, f"was to run in {told[name]} boots, not "
+                                           "in one", count=max(1, len(names))))
 
 
 def _base(folder: Path) -> compare.Base | None:

@@ -23,7 +23,7 @@ class Cache:
 
     def __init__(self, root: Path | None = None) -> None:
         env = os.environ.get("PTEBATCH_CACHE")
-        self.root = root or Path(env or "~/.cache/ptebatch").expanduser().absolute()
+        self.root = root or home(env or "~/.cache/ptebatch")
         self.src = self.root / "src"
         self.trees = self.root / "trees"
         self.ccache = self.root / "ccache"
@@ -70,6 +70,11 @@ class Cache:
             yield lock
         finally:
             os.close(lock)
+
+
+def home(text: str) -> Path:
+    """The absolute path that text means, ~ and ~user included where there is such a user."""
+    return Path(os.path.expanduser(text)).absolute()
 
 
 def remove(path: Path) -> None:

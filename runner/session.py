@@ -146,9 +146,13 @@ def judge_again(folder: Path) -> int:
         judge.judge(folder)  # says what is wrong with it
     total, red = [0, 0, 0], False
     for kept in judge.results_below(folder):
-        result = judge.judge(kept)
-        results.write(kept, result)
-        report.show(result, kept)
+        try:
+            result = judge.judge(kept)
+            results.write(kept, result)
+            report.show(result, kept)
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            raise Trouble(f"{kept} is damaged, or from another version of ptebatch "
+                          f"({type(error).__name__}: {error}): make run again") from error
         total = [sum(pair) for pair in zip(total, result.counts())]
         red = red or result.verdict != judge.PASSED
     print(report.counts_line(*total))

@@ -83,9 +83,10 @@ def fetch(cache: Cache) -> Path:
     log.unlink(missing_ok=True)
     state = cache.temp_beside(cache.src / "apt")
     try:
-        with Progress(f"fetching {PACKAGE}"):
+        with Progress(f"fetching {PACKAGE}") as progress:
             for deb in apt.downloads(PACKAGE, SUITES, state, log):
                 return _keep(deb, cache)
+            progress.say("failed")
     finally:
         remove(state)
     raise Trouble(f"{PACKAGE} is not in {cache.src} and could not be fetched ({_why(log)}; "

@@ -19,7 +19,7 @@ from runner import git
 from runner.errors import Trouble
 from runner.git import Repo
 from runner.interfaces import missing_interfaces
-from runner.paths import GIB, REPO, Cache, need_space
+from runner.paths import GIB, REPO, Cache, home, need_space
 from runner.progress import Progress
 from runner.source import SERIES, base_objects, base_repo
 from runner.variants import Arch
@@ -28,6 +28,8 @@ NEED = 6 * GIB
 HOOK = "mm/ptebatch"
 KCONFIG_LINE = 'source "mm/ptebatch/Kconfig"'
 MAKEFILE_LINE = "obj-$(CONFIG_PTEBATCH) += ptebatch/"
+
+DIFF = re.compile(rb"^(diff --git|---) \S", re.M)
 
 # What makes a folder a kernel tree that kunit.py can build.
 MARKS = ("Makefile", "Kbuild", "mm/Kconfig", "mm/Makefile", "tools/testing/kunit/kunit.py")
@@ -114,7 +116,7 @@ def open_origin(cache: Cache, kdir: str | None) -> Origin:
         version = f"Linux {tag.removeprefix('v').removesuffix('-base')}"
         name, objects, user = "base", [source / "objects"], None
     else:
-        user = Path(kdir).expanduser().absolute()
+        user = home(kdir)
         check_kernel_tree(user)
         user = user.resolve()
         name = f"{user.name}-{hashlib.sha256(str(user).encode()).hexdigest()[:8]}"
@@ -156,6 +158,9 @@ def expand(patches: Sequence[Path]) -> list[Path]:
         found = [file for file in found if not file.name.startswith("0000-")]
         if not found or not all(file.is_file() for file in found):
             raise Trouble(f"no patch at {patch}: name a file, or a folder of *.patch files")
+        for file in found:
+            if not DIFF.search(file.read_bytes()):
+                raise Trouble(f"{file} holds no diff: name what git format-patch or git diff made")
         files += [file.absolute() for file in found]
     return files
 
@@ -166,7 +171,7 @@ def look(kdir: str | None, patches: Sequence[Path] = ()) -> list[Path]:
     Returns the patches as expand() does.
     """
     if kdir is not None:
-        check_kernel_tree(Path(kdir).expanduser())
+        check_kernel_tree(home(kdir))
     return expand(patches)
 
 

@@ -121,7 +121,8 @@ class Trial:
         limits = boot.Limits.of(accel, self.patience)
         pieces = parts.split(self.cases, parts.slow_suites())
         lines = [boot.kernel_args(what, self.variant, self.seed, self.glob,
-                                  [*(f"{name}={value}" for name, value in self.args.items()),
+                                  [*self.arch.args,
+                                   *(f"{name}={value}" for name, value in self.args.items()),
                                    *part.args]) for part in pieces]
         commands = [self.command(what, accel, image, line, folder) for line in lines]
         phase = f"booting {self.arch.name} {self.variant.name}, {why}, seed {self.seed}"

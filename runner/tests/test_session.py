@@ -63,10 +63,30 @@ class CommandLine(TempCase):
         self.assertIn("FAILED CASE alpha.two\n    |     # two: EXPECTATION FAILED\n"
                       "    |     expected [ww]\n", text)
         self.assertEqual(text.splitlines()[-1], "3 passed, 1 failed, 0 skipped")
-        with ptebatch(["judge", self.out], cache=self.cache, tools=self.dir / "bin") as child:
-            again = child.communicate()[0]
-        self.assertEqual(child.returncode, 1)
+        status, again = self.judge()
+        self.assertEqual(status, 1)
         self.assertEqual(again.splitlines()[-1], "3 passed, 1 failed, 0 skipped")
+
+    def judge(self) -> tuple[int, str]:
+        """Judge what is in OUT again."""
+        with ptebatch(["judge", self.out], cache=self.cache, tools=self.dir / "bin") as child:
+            return child.wait(60), child.communicate()[0]
+
+    def test_damaged_results(self) -> None:
+        self.start()
+        path = self.out / "arm64-plain" / "run.json"
+        good = json.loads(path.read_text())
+        for key, value in (("build_ok", None), ("boots", {}), ("boots", []), ("seed", None),
+                           ("kernel", 1), ("boots", good["boots"] * 2), ("boots", ["x"])):
+            facts = good | {key: value}
+            if value is None:
+                del facts[key]
+            path.write_text(json.dumps(facts))
+            status, text = self.judge()
+            self.assertNotEqual(status, 0, f"{key}: {value}")
+            self.assertNotIn("Traceback", text)
+        path.write_text("[" * 100000)
+        self.assertEqual(self.judge()[0], 2)
 
     def test_boots(self) -> None:
         status, text = self.start("--boots", "3")
@@ -225,7 +245,7 @@ class CommandLine(TempCase):
         self.assertRegex(text, "^ptebatch: cannot put results into .*OUT=")
         kept = self.cache / "results"
         patch = self.dir / "no.patch"
-        patch.write_text("nothing")
+        patch.write_text("--- a/no\n+++ b/no\n@@ -1 +1 @@\n-a\n+b\n")
         for more, names in (("--patch=" + str(patch), ()), ("--boots=1", ("latest",))):
             with ptebatch(["run", "--kdir", self.dir / "linux", more], cache=self.cache,
                           tools=self.dir / "bin") as child:
@@ -237,7 +257,10 @@ class CommandLine(TempCase):
 
     def test_mistakes_show_before_anything_is_done(self) -> None:
         for args, says in ((("--seed", "-1"), "from 0 to"), (("--seed", str(1 << 32)), "from 0 to"),
-                           (("--boots", "x"), "at least 1"), (("--patience", "nan"), "above 0"),
+                           (("--boots", "x"), "from 1 to"), (("--boots", "9" * 5000), "from 1"),
+                           (("--kdir", "~nosuch/x"), "is not a folder"),
+                           (("--out", "/" + "x" * 300), "File name too long"),
+                           (("--patch", __file__), "holds no diff"), (("--patience", "nan"), "above 0"),
                            (("--patience", "0"), "above 0"),
                            (("--patch", "/nonexistent"), "no patch at /nonexistent")):
             with self.subTest(args):
