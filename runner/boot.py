@@ -199,6 +199,7 @@ def accelerator(arch: Arch, tree: Path, image: Path) -> tuple[str, str]:
     """
     if arch.name not in _chosen:
         _chosen[arch.name] = _choose(arch, tree, image)
+        print(f"{arch.name}: {_chosen[arch.name][1]}", flush=True)
     return _chosen[arch.name]
 
 

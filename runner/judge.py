@@ -170,6 +170,9 @@ class _Boot(_Judge):
         self.root = ktap.parse(self.lines)
         self.began = any(ktap.VERSION.match(line.text) for line in self.lines)
         self.owner: dict[int, tuple[str, Leaf | None]] = {}
+        self.splats = console.splats(self.lines)
+        # Of a splat, a row that it happened in shows the title: the rest is the splat's.
+        self.inside = {line.index for splat in self.splats for line in splat.lines[1:]}
 
     def judge(self) -> None:
         """Judge the boot."""
@@ -231,7 +234,8 @@ class _Boot(_Judge):
         """Record one result and judge it by itself."""
         test = row or case
         lines = [line.text for line in test.lines
-                 if line.text.strip() and not ktap.TOTALS.match(line.text)]
+                 if line.text.strip() and not ktap.TOTALS.match(line.text)
+                 and line.index not in self.inside]
         leaf = Leaf(suite.name, case.name, row.name if row else "", test.status or FAIL,
                     test.status or FAIL, test.reason, test.seconds, lines)
         self.result.leaves.append(leaf)
@@ -325,7 +329,7 @@ class _Boot(_Judge):
 
     def judge_splats(self) -> None:
         """Every report of the kernel's makes the test it happened in a failure."""
-        for splat in console.splats(self.lines):
+        for splat in self.splats:
             where, leaf = self.owner_of(splat.lines[0])
             if leaf is not None:
                 leaf.judged = FAIL

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What people read: per suite a line, what failed with all it said, a verdict."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from runner.progress import elapsed
 
 SHOWN = 20       # problems shown in full; the rest is in the files
 SPLAT_LINES = 30
+NUMBER = re.compile(r"\b(pfn:)?(0x)?[0-9a-f]{5,}\b|:[0-9a-f]+\b(?=$| )")
 
 
 def counts_line(passed: int, failed: int, skipped: int) -> str:
@@ -89,20 +91,28 @@ def difference_lines(result: Judgement) -> list[str]:
 def problem_lines(result: Judgement) -> list[str]:
     """Everything that is wrong, what the kernel printed about it verbatim."""
     lines: list[str] = []
+    alike: set[str] = set()
     for problem in result.problems[:SHOWN]:
-        lines += ["", *_problem(problem)]
+        lines += ["", *_problem(problem, alike)]
     rest = len(result.problems) - SHOWN
     if rest > 0:
         lines += ["", f"  ... and {rest} more, in result.json"]
     return lines + [""] if lines else []
 
 
-def _problem(problem: Problem) -> list[str]:
+def _problem(problem: Problem, alike: set[str]) -> list[str]:
+    """One problem; splats that differ in numbers only are shown in full once."""
     what = "" if problem.kind == FAILED and problem.text == "not ok" else f": {problem.text}"
     where = f" {problem.where}" if problem.where else ""
     shown = problem.lines
-    if problem.kind == SPLAT and len(shown) > SPLAT_LINES:
-        shown = shown[:SPLAT_LINES] + [f"... {len(shown) - SPLAT_LINES} more lines"]
+    if problem.kind == SPLAT:
+        title = NUMBER.sub("", problem.text)
+        if title in alike:
+            shown = []
+            what += " (like the one above)"
+        elif len(shown) > SPLAT_LINES:
+            shown = shown[:SPLAT_LINES] + [f"... {len(shown) - SPLAT_LINES} more lines"]
+        alike.add(title)
     return [f"  {problem.kind.upper()}{where}{what}", *(f"    | {line}" for line in shown)]
 
 

@@ -19,7 +19,8 @@ from runner.paths import TEMP_MARK, remove
 
 # All that a result folder ever holds.
 FILES = frozenset(("run.json", "expected.json", "skips", "demand", "base.json", "config",
-                   "build.log", *parts.LOGS, "ktap.txt", "result.json", "junit.xml", "counts.txt", "rows.json"))
+                   "build.log", *parts.LOGS, "ktap.txt", "result.json", "junit.xml", "counts.txt", "rows.json",
+                   "patches"))
 BOOT = re.compile(r"boot-\d+")
 HALF_WRITTEN = re.compile(rf"\.(.+){re.escape(TEMP_MARK)}\d+")  # see write_json()
 

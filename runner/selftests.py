@@ -125,11 +125,11 @@ def _boot(kernel: Tree, arch: Arch, image: Path, archive: Path, log: Path,
           patience: float) -> Outcome:
     """Run all programs on that kernel."""
     what = boot.machine(kernel.path, arch)
-    accel, why = boot.accelerator(arch, kernel.path, image)
+    accel, _ = boot.accelerator(arch, kernel.path, image)
     command = boot.qemu_command(what, arch, GUEST, accel, image, " ".join([what.args, *arch.args, *ARGS]))
     command += ["-initrd", str(archive)]
     limits = boot.Limits(TOTAL * patience, (userland.SECONDS_EACH + 60.0) * patience)
-    with Progress(f"{arch.name}: {log.stem}, {why}") as progress:
+    with Progress(f"{arch.name}: {log.stem}, {accel.upper()}") as progress:
         count, rest = 0, b""
 
         def tick(data: bytes) -> None:

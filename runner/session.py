@@ -72,9 +72,10 @@ class Session:
         patched = replace(plain, patches=tuple(options.patches), args=args, demand=demand)
         if self.base is None:
             return patched
+        print("the base kernel, to compare with", flush=True)
         result, folder = baseline(replace(plain, tree=self.base), self.here.cache,
                                   self.here.lock, options.seed)
-        print(f"base: {report.verdict_line(result, folder)}", flush=True)
+        print(f"base: {report.verdict_line(result, folder)}\nthe patched kernel", flush=True)
         return compared(patched, result)
 
 

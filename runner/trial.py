@@ -72,6 +72,9 @@ class Trial:
         for source, name in ((made.log, "build.log"), (made.folder / ".config", "config")):
             if source.exists():
                 shutil.copyfile(source, folder / name)
+        if self.patches:
+            (folder / "patches").write_bytes(b"".join(
+                patch.read_bytes() for patch in tree.expand(self.patches)))
         self.keep_measures(folder)
 
     def keep_measures(self, folder: Path) -> None:
@@ -125,7 +128,7 @@ class Trial:
                                    *(f"{name}={value}" for name, value in self.args.items()),
                                    *part.args]) for part in pieces]
         commands = [self.command(what, accel, image, line, folder) for line in lines]
-        phase = f"booting {self.arch.name} {self.variant.name}, {why}, seed {self.seed}"
+        phase = f"booting {self.arch.name} {self.variant.name}, {accel.upper()}, seed {self.seed}"
         with Progress(phase) as progress:
             count, rest = 0, [b""] * len(pieces)
 

@@ -37,6 +37,18 @@ class Verdicts(TempCase):
         self.assertEqual(row.name, "beta.rows: [ww|ww]. fast pin")
         self.assertEqual(row.seconds, 0.001)
 
+    def test_a_splat_is_shown_in_full_once(self) -> None:
+        lines = GREEN
+        for name in ("    ok 1 one", "    ok 2 two"):
+            lines = replace(insert(lines, name, WARN), name, name.replace("ok", "not ok"))
+        result = self.judge(replace(lines, "ok 1 alpha", "not ok 1 alpha"))
+        failed = [problem for problem in result.problems if problem.kind == judge.FAILED]
+        self.assertEqual([problem.lines[-2:] for problem in failed],
+                         [[WARN[0], WARN[1]]] * 2)
+        text = "\n".join(report.problem_lines(result))
+        self.assertEqual(text.count("Call trace:"), 1)
+        self.assertEqual(text.count("(like the one above)"), 1)
+
     def test_refused(self) -> None:
         line = "Booting kernel: `-1' invalid for parameter `ptebatch.seed'"
         self.expect(self.judge(insert(GREEN, "KTAP version 1", [line])), judge.REFUSED, "", line)
