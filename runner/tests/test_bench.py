@@ -249,7 +249,7 @@ class Kernels(TempCase):
         for name in ("one/0001-a.patch", "one/0000-cover.patch", "two/0001-b.patch", "c.patch"):
             path = self.dir / name
             path.parent.mkdir(exist_ok=True)
-            path.write_text("")
+            path.write_text("--- a/mm/gup.c\n")
         (self.dir / "series").write_text("one\ntwo\n")
         both = bench.kernel_of("head", "", self.dir)
         self.assertEqual([path.name for path in both.patches], ["0001-a.patch", "0001-b.patch"])
