@@ -17,7 +17,8 @@ COMMANDS = run test test-all series bench series-check selftests kernel check un
 
 # Each is an option of ./ptebatch; these have no value, or come without a name.
 quoted = '$(subst ','\'',$1)'
-option = $(if $($1),--$(shell echo $1 | tr A-Z a-z)=$(call quoted,$($1)))
+name = --$(shell echo $1 | tr A-Z a-z)
+option = $(if $($1),$(call name,$1)=$(call quoted,$($1)))
 SWITCHES = RESUME EACH
 WORDS = SERIES BASE HEAD
 BASE ?= $(if $(HEAD),base)
@@ -26,7 +27,7 @@ GIVEN = $(foreach v,$(.VARIABLES),$(if $(filter command,$(origin $v)),$v))
 check = $(foreach v,$(filter-out $(TAKES_$@),$(GIVEN)),$(error make $@ takes no $v, \
 	only: $(or $(TAKES_$@),no variable)))
 options = $(foreach v,$(filter-out $(SWITCHES) $(WORDS),$(TAKES_$@)),$(call option,$v)) \
-	$(foreach v,$(filter $(SWITCHES),$(TAKES_$@)),$(if $($v),--$(if $(filter EACH,$v),each,resume)))
+	$(foreach v,$(filter $(SWITCHES),$(TAKES_$@)),$(if $($v),$(call name,$v)))
 
 .PHONY: $(COMMANDS) help
 .DEFAULT_GOAL = run

@@ -14,7 +14,7 @@ from runner.progress import elapsed
 
 SHOWN = 20       # problems shown in full; the rest is in the files
 SPLAT_LINES = 30
-NUMBER = re.compile(r"\b(pfn:)?(0x)?[0-9a-f]{5,}\b|:[0-9a-f]+\b(?=$| )")
+NUMBER = re.compile(r"\b(0x)?[0-9a-f]{5,}\b")
 
 
 def counts_line(passed: int, failed: int, skipped: int) -> str:
