@@ -103,6 +103,9 @@ static const struct batch_row batch_rows[] = {
 	  PTB_LOCK_ROUNDS, 1, { 16 } },
 	{ "gup-slow: lock rounds, two page tables", "[w*8^w*8]", pin, FOLL_WRITE,
 	  PTB_LOCK_ROUNDS, 2, { 16 } },
+	/* walk, fault, walk, but no walk that only finds out that a page is missing */
+	{ "gup-slow: walks, holes", "w.*15", pin, FOLL_WRITE,
+	  PTB_LOCK_ROUNDS, 31, { 46 } },
 	/* one grab a run */
 	{ "gup-slow: grabs, 64 kB", "[w*16]", pin, FOLL_WRITE, PTB_GRABS, 1, { 16 } },
 	{ "gup-slow: grabs, 2 MB by PTE", "[w*512]", pin, FOLL_WRITE | FOLL_LONGTERM,

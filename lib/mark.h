@@ -13,7 +13,8 @@
 #define PTB_MARK_BEGIN		0	/* count from here */
 #define PTB_MARK_END		1	/* to here */
 #define PTB_MARK_ROW		2	/* a row begins: its number is the address's
-					 * offset into its page
+					 * offset into its page; calls since the
+					 * last PASS were empty
 					 */
 #define PTB_MARK_TABLE		3	/* address in a page table */
 #define PTB_MARK_LOCK		4	/* address of a page table's lock */

@@ -12,7 +12,8 @@
  *	count n=N pass=P calls=C insns=I loads=L stores=S atomics=A barriers=B
  *	      flushes=T lines=D page_lines=V table_lines=W holds=H hold=M
  *
- * n is the row's number in the kernel's own output. Atomics are instructions
+ * n is the row's number in the kernel's own output. Instructions, loads and
+ * stores are without those of as many empty calls. Atomics are instructions
  * that read, change and write memory in one, or write exclusively; barriers
  * include fences of all kinds but no acquire or release; flushes are TLB
  * maintenance instructions. Lines are distinct ones of 64 bytes, by virtual
@@ -21,7 +22,7 @@
  * held for.
  *
  * With hot=N, lines "hot ADDRESS COUNT" at the end say how often each instruction
- * ran in all passes of row N.
+ * ran in all passes of row N, those of empty calls included.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,13 @@ struct counts {
 
 static struct counts run, begun;
 
+/* A call. */
+struct call {
+	uint64_t insns;
+	uint64_t loads;
+	uint64_t stores;
+};
+
 /* The pass that is being counted. */
 static struct {
 	struct counts sum;
@@ -70,7 +78,11 @@ static struct {
 	uint64_t stores;
 	uint64_t holds;
 	uint64_t hold;
+	struct call begun;
+	struct call least;
 } pass;
+
+static struct call empty;
 
 static struct set lines, tables, locks;
 static uint64_t held_lock, held_since;
@@ -177,8 +189,11 @@ static void pass_report(void)
 			of_tables++;
 	}
 	fprintf(out, "count n=%u pass=%u calls=%lu insns=%lu loads=%lu stores=%lu atomics=%lu barriers=%lu flushes=%lu lines=%zu page_lines=%lu table_lines=%lu holds=%lu hold=%lu\n",
-		row, pass_nr++, pass.calls, pass.sum.insns, pass.loads,
-		pass.stores, pass.sum.atomics, pass.sum.barriers,
+		row, pass_nr++, pass.calls,
+		pass.sum.insns - pass.calls * empty.insns,
+		pass.loads - pass.calls * empty.loads,
+		pass.stores - pass.calls * empty.stores,
+		pass.sum.atomics, pass.sum.barriers,
 		pass.sum.flushes, lines.nr, of_pages, of_tables, pass.holds,
 		pass.hold);
 }
@@ -186,17 +201,24 @@ static void pass_report(void)
 static void count_begin(void)
 {
 	begun = run;
+	pass.begun = (struct call){ run.insns, pass.loads, pass.stores };
 	active = true;
 }
 
 /* The mark at the end has been counted itself. */
 static void count_end(void)
 {
+	struct call call = { run.insns - pass.begun.insns - 1,
+			     pass.loads - pass.begun.loads,
+			     pass.stores - pass.begun.stores };
+
 	if (!active)
 		return;
 	active = false;
+	if (!pass.calls || call.insns < pass.least.insns)
+		pass.least = call;
 	pass.calls++;
-	pass.sum.insns += run.insns - begun.insns - 1;
+	pass.sum.insns += call.insns;
 	pass.sum.atomics += run.atomics - begun.atomics;
 	pass.sum.barriers += run.barriers - begun.barriers;
 	pass.sum.flushes += run.flushes - begun.flushes;
@@ -228,6 +250,8 @@ static void on_awaited(uint64_t addr)
 {
 	switch (awaited) {
 	case ROW:
+		/* without an interrupt */
+		empty = pass.least;
 		row = addr & ((1 << PAGE_SHIFT) - 1);
 		pass_nr = 0;
 		first_struct_page = UINT64_MAX;
