@@ -15,12 +15,13 @@
 static bool reuse_before(struct bench *b)
 {
 	unsigned long i;
-	u64 tag;
+	u8 tag;
 
 	if (!bench_fork(b) || !bench_child_exits(b))
 		return false;
 	for (i = 0; b->op->arg == READ_FIRST && i < b->a.nr; i++)
-		if (get_user(tag, (u64 __user *)ptb_arena_addr(&b->a, i)))
+		if (get_user(tag, (u8 __user *)ptb_arena_addr(&b->a, i)) ||
+		    tag != (u8)(ptb_tag(0) + i))
 			return bench_fail(b, "cannot read page %lu", i);
 	return true;
 }

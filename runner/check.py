@@ -103,6 +103,7 @@ def compiled(cache: Cache, under_test: Tree, arch: Arch, lock: int) -> list[Row]
     command[command.index("build")] = "config"
     command = [f"--build_dir={folder}" if part.startswith("--build_dir=") else part
                for part in command if not part.startswith("--jobs=")]
+    command.append("--kconfig_add=CONFIG_PTEBATCH_BENCH=y")     # all files there are
     rows = []
     with Progress(f"checking for {arch.name}") as progress:
         log = cache.root / "check.log"
