@@ -78,10 +78,8 @@ class Checker:
             with Progress(f"base [{number}/{len(self.targets)}] {target.name}") as progress:
                 self.configure(kernel, target)
                 # What is compiled already would not be looked at again.
-                remove(self.folder(kernel, target) / "mm")
                 for goal in self.goals(kernel, target):
-                    if goal.endswith(".o"):
-                        remove(self.folder(kernel, target) / goal)
+                    remove(self.folder(kernel, target) / goal)
                 found = self.compile(kernel, target, progress)
                 if not list((self.folder(kernel, target) / "mm").glob("*.o")):
                     raise Trouble(f"the base does not compile for {target.name}: "
@@ -163,14 +161,17 @@ class Checker:
                 raise Trouble(f"{target.name} cannot be configured: no '{line}' in this tree")
 
     def goals(self, kernel: Tree, target: Target) -> list[str]:
-        """What to compile: mm/, and what the patches touch elsewhere and there is."""
+        """What to compile: mm/, and the folders of what the patches touch elsewhere.
+
+        A folder and not a file, for the configuration says which of them it has.
+        """
         goals = []
         for name in self.files:
             outside = name.endswith(".c") and not name.startswith(("mm/", "tools/", "lib/test"))
             foreign = name.startswith("arch/") and not name.startswith(f"arch/{target.folder}/")
             if outside and not foreign and (kernel.path / name).exists():
-                goals.append(f"{name.removesuffix('.c')}.o")
-        return ["mm/", *goals]
+                goals.append(f"{name.rpartition('/')[0]}/")
+        return list(dict.fromkeys(["mm/", *goals]))
 
     def compile(self, kernel: Tree, target: Target, progress: Progress) -> list[str]:
         """Compile what is not up to date, with W=1 (and sparse); returns the complaints."""
