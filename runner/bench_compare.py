@@ -45,17 +45,19 @@ class Side:
 
     @staticmethod
     def of(rows: Sequence[Row]) -> "Side":
-        """Sum up the boots of one kernel."""
+        """Sum up the boots of one kernel: the best if instructions are counted."""
         costs = [row.cost() for row in rows]
-        cost = median(costs)
-        counted = [row for row in rows if row.counts]
+        best = min(rows, key=Row.cost)
+        judged = [best] if best.exact else rows
+        cost = median(row.cost() for row in judged)
+        counted = [row for row in judged if row.counts]
         names = [name for name in counted[0].counts[0] if name not in ("calls", "hold")] \
             if counted else []
         counts = {name: median(row.counted(name) or 0.0 for row in counted) / rows[0].pages
                   for name in names}
         if counted:
             counts["hold"] = median(row.counted("hold") or 0.0 for row in counted)
-        passes = [one for row in counted for one in row.counts]
+        passes = [one for row in rows for one in row.counts]
         spread = {name: (max(one[name] for one in passes) - min(one[name] for one in passes))
                   / rows[0].pages for name in names}
         return Side(cost, (max(costs) - min(costs)) / cost if cost else 0.0,

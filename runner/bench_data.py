@@ -47,8 +47,14 @@ class Row:
         return f"{self.op}/{self.row}"
 
     def counted(self, what: str) -> float | None:
-        """A count of the plugin's, of the median repetition; None without a plugin."""
-        return median(count[what] for count in self.counts) if self.counts else None
+        """A count of the plugin's, of the best repetition; None without a plugin.
+
+        The best took the fewest instructions: whatever comes in between, as an
+        interrupt does, adds to them.
+        """
+        if not self.counts:
+            return None
+        return min(self.counts, key=lambda count: count["insns"])[what]
 
     @property
     def worst(self) -> int:
@@ -69,7 +75,11 @@ class Row:
         return self.clock == INSTRUCTIONS and bool(self.counts)
 
     def cost(self) -> float:
-        """What a page costs, of the median repetition, in units of the clock."""
+        """What a page costs, in units of the clock.
+
+        Of the best repetition if instructions are counted, of the median one
+        if time is measured.
+        """
         whole = self.counted("insns") if self.exact else None
         return (median(self.passes) if whole is None else whole) / self.pages
 
@@ -84,7 +94,7 @@ class Row:
         return self.pages / holds if holds else None
 
     def spread(self) -> float:
-        """How far apart the repetitions are, relative to the median."""
+        """How far apart the repetitions are, relative to their median."""
         values = [count["insns"] for count in self.counts] if self.exact else self.passes
         middle = median(values)
         return (max(values) - min(values)) / middle if middle else 0.0
